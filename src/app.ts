@@ -1,0 +1,52 @@
+/** The whole story of a request, plugin by plugin. */
+import { Elysia } from 'elysia'
+import type { Context } from './context.ts'
+import { docsRoutes } from './docs/routes.ts'
+import { apiKeyRoutes } from './features/api-keys/routes.ts'
+import { authRoutes } from './features/auth/routes.ts'
+import { healthRoutes } from './features/health/routes.ts'
+import { settingRoutes } from './features/settings/routes.ts'
+import { siteRoutes } from './features/sites/routes.ts'
+import { adminSubscriptionRoutes, subscriptionRoutes } from './features/subscriptions/routes.ts'
+import { userRoutes } from './features/users/routes.ts'
+import { createAllow } from './http/allow.ts'
+import { errors } from './http/errors.ts'
+import { gate } from './http/gate.ts'
+import { createGuard } from './http/guard.ts'
+import { baseHeaders } from './http/headers.ts'
+
+/** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
+const strict = { strictPath: true, normalize: false } as const
+
+/** @param peerAddress the address of a request's socket, undefined once it is gone */
+export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
+  const { clock, log, limiter, policies, clientAddress, credentials } = context
+  const guard = createGuard({ maxBodyBytes: context.config.maxBodyBytes })
+  const described = routes(context, guard)
+  const docs = docsRoutes(described)
+
+  return new Elysia(strict)
+    // 1. Every response starts from the same headers.
+    .headers(baseHeaders)
+    // 2. Whatever is thrown from here on becomes the envelope; an unknown route too.
+    .use(errors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) }))
+    // 3. Before routing: request id, address, credential, rate limit.
+    .use(gate({ clock, limiter, policies, peerAddress, clientAddress, authenticate: credentials.authenticate }))
+    // 4. The route: its guard asks who calls, its schemas what is sent, its service answers.
+    .use(described)
+    .use(docs)
+}
+
+/** The routes that the OpenAPI document describes. */
+export function routes(context: Context, guard: ReturnType<typeof createGuard>) {
+  const { apiKeys, settings, sites, subscriptions, users, login, sessions, password, twoFactor, tokens } = context
+  const api = new Elysia({ ...strict, prefix: '/api/v1' })
+    .use(authRoutes({ guard, login, sessions, password, twoFactor, tokens, getUser: users.get }))
+    .use(apiKeyRoutes({ guard, apiKeys }))
+    .use(siteRoutes({ guard, sites }))
+    .use(subscriptionRoutes({ guard, subscriptions }))
+    .use(userRoutes({ guard, users }))
+    .use(adminSubscriptionRoutes({ guard, subscriptions }))
+    .use(settingRoutes({ guard, settings }))
+  return new Elysia(strict).use(healthRoutes({ guard, isReady: context.readiness.is })).use(api)
+}

@@ -1,0 +1,51 @@
+/** `ncp serve --demo`: a customer with something to look at, and the curl lines to look with. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Context } from '../context.ts'
+import { newToken, writePrivateFile } from '../crypto/secret.ts'
+
+type DemoCredentials = { email: string; password: string; key: string }
+
+const EMAIL = 'demo@example.com'
+const SITES = {
+  Personal: ['ada.example', 'recipes.ada.example', 'photos.ada.example'],
+  Agency: ['shop.example.com', 'xn--bcher-kva.example'],
+}
+
+/** Makes the demo customer where the database has none, and reads its credentials where it has. */
+export async function seedDemo(context: Context) {
+  const path = join(context.config.data, 'demo.json')
+  if (!existsSync(path)) writePrivateFile(path, JSON.stringify(await createDemo(context)))
+  const credentials: DemoCredentials = JSON.parse(readFileSync(path, 'utf8'))
+  return { curl: (origin: string, certificate: string | undefined) => curlLines(credentials, origin, certificate) }
+}
+
+async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Context): Promise<DemoCredentials> {
+  const password = newToken()
+  const user = await users.create({ email: EMAIL, name: 'Ada Demo', role: 'customer' }, await passwords.hash(password))
+  for (const [name, domains] of Object.entries(SITES)) {
+    const subscription = await subscriptions.create({ userId: user.id, name, isDefault: undefined, maxSites: 10 })
+    const credential = { kind: 'jwt' as const, sessionId: 0, expiresAt: 0 }
+    for (const domain of domains) {
+      await sites.create(
+        { userId: user.id, role: 'customer', credential },
+        { domain, aliases: [`www.${domain}`], subscriptionId: subscription.id },
+      )
+    }
+  }
+  const { key } = await apiKeys.create(user.id, 'Demo key', undefined)
+  return { email: EMAIL, password, key }
+}
+
+function curlLines({ email, password, key }: DemoCredentials, origin: string, certificate: string | undefined): string {
+  const curl = certificate ? `curl -s --cacert ${certificate}` : 'curl -s'
+  const api = `${origin}/api/v1`
+  return `
+Log in:
+  TOKEN=$(${curl} ${api}/auth/login -H 'Content-Type: application/json' -d '{"email":"${email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+Create an API key:
+  ${curl} ${api}/auth/api-keys -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"name":"My first key"}'
+List sites with the demo key:
+  ${curl} ${api}/sites -H 'Authorization: Bearer ${key}'
+`
+}

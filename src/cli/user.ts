@@ -1,0 +1,130 @@
+/** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
+import { password as promptPassword } from '@clack/prompts'
+import type { Command } from 'commander'
+import { systemClock } from '../core/clock.ts'
+import { isEmailAddress } from '../core/email.ts'
+import { AppError } from '../core/errors.ts'
+import { createLog } from '../core/log.ts'
+import { PAGE_LIMIT, pageRequest } from '../core/page.ts'
+import type { Role } from '../core/principal.ts'
+import { type Context, createContext } from '../context.ts'
+import { checkPasswordRules } from '../crypto/password-rules.ts'
+import { toAccount, toInvitedAccount } from '../features/users/model.ts'
+import type { User } from '../features/users/users.ts'
+import { configOf, withSettings } from './flags.ts'
+import { print, printJson } from './output.ts'
+
+type CreateOptions = { email: string; name?: string; role: string; passwordStdin?: true; json?: true }
+type OneUserOptions = { email?: string; json?: true }
+
+export function addUser(program: Command): void {
+  const user = program.command('user').description('manage users, also while the panel runs')
+
+  withSettings(user.command('create'), ['data'])
+    .description('create a user; without a password, print a token to set one with')
+    .requiredOption('--email <email>', 'login identity')
+    .option('--name <name>', 'name (default: the email)')
+    .option('--role <role>', 'admin or customer', 'customer')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--json', 'print JSON')
+    .action((options: CreateOptions, command: Command) =>
+      withContext(command, (context) => createUser(context, options)),
+    )
+
+  withSettings(user.command('list'), ['data'])
+    .description('list all users')
+    .option('--json', 'print JSON')
+    .action((options: { json?: true }, command: Command) => withContext(command, (context) => listUsers(context, options)))
+
+  oneUser('passwd', 'set the password of a user and end all sessions of the user', async (context, found, options) => {
+    const password = await readPassword(options.passwordStdin === true)
+    if (password === undefined) throw new AppError('bad_request', 'give the password with --password-stdin')
+    await checkPasswordRules('password', password, found.email)
+    await context.users.setPassword(found.id, await context.passwords.hash(password))
+    await context.initialAdmin.forget(found.id)
+    return found
+  }).option('--password-stdin', 'read the password from standard input')
+  oneUser('disable', 'refuse all credentials of a user', (context, { id }) => context.users.change(id, { status: 'disabled' }))
+  oneUser('enable', 'let a disabled user in again', (context, { id }) => context.users.change(id, { status: 'active' }))
+  oneUser('reset-2fa', 'switch two-factor authentication off for a user who lost it', async (context, { id }) => {
+    await context.twoFactor.reset(id)
+    return context.users.get(id)
+  })
+
+  /** A command that names one user, by argument or by `--email`. */
+  function oneUser(
+    name: string,
+    description: string,
+    act: (context: Context, user: User, options: { passwordStdin?: true }) => Promise<User>,
+  ): Command {
+    return withSettings(user.command(name), ['data'])
+      .description(description)
+      .argument('[email]', 'login identity')
+      .option('--email <email>', 'the same as the argument')
+      .option('--json', 'print JSON')
+      .action((argument: string | undefined, options: OneUserOptions, command: Command) => {
+        const email = argument ?? options.email
+        if (email === undefined) command.error("error: missing argument 'email'")
+        return withContext(command, async (context) => {
+          const found = await context.users.findByEmail(email)
+          if (!found) throw new AppError('not_found', `no user has the email ${email}`)
+          show(await act(context, found, options as { passwordStdin?: true }), options)
+        })
+      })
+  }
+}
+
+async function createUser(context: Context, { email, name = email, role, passwordStdin, json }: CreateOptions) {
+  if (!isEmailAddress(email)) throw new AppError('validation_error', '--email: must be an email address')
+  if (!isRole(role)) throw new AppError('validation_error', '--role: must be admin or customer')
+  const password = passwordStdin ? await readPassword(true) : undefined
+  if (password === undefined) {
+    const invited = await context.users.invite({ email, name, role })
+    if (json) return printJson(toInvitedAccount(invited))
+    show(invited.user, {})
+    print(`activation token, valid for 24 hours: ${invited.activation.token}`)
+    return
+  }
+  await checkPasswordRules('password', password, email)
+  show(await context.users.create({ email, name, role }, await context.passwords.hash(password)), { ...(json && { json }) })
+}
+
+async function listUsers({ users }: Context, { json }: { json?: true }): Promise<void> {
+  const all: User[] = []
+  let cursor: string | undefined
+  do {
+    const page = await users.list(pageRequest(PAGE_LIMIT.maximum, cursor))
+    all.push(...page.rows)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  if (json) printJson(all.map(toAccount))
+  else for (const user of all) show(user, {})
+}
+
+function show(user: User, { json }: { json?: true }): void {
+  if (json) return printJson(toAccount(user))
+  const { id, email, role, status, totpEnabledAt } = user
+  print([id, email, role, status, totpEnabledAt === null ? '-' : '2fa'].join('\t'))
+}
+
+function isRole(role: string): role is Role {
+  return role === 'admin' || role === 'customer'
+}
+
+/** @returns undefined when nobody is there to ask */
+async function readPassword(fromStdin: boolean): Promise<string | undefined> {
+  if (fromStdin) return (await Bun.stdin.text()).replace(/\r?\n$/, '')
+  if (!process.stdin.isTTY) return undefined
+  const answer = await promptPassword({ message: 'New password' })
+  return typeof answer === 'string' ? answer : undefined
+}
+
+async function withContext(command: Command, work: (context: Context) => Promise<void>): Promise<void> {
+  const config = configOf(command)
+  const context = await createContext({ config, clock: systemClock, log: createLog(config.logLevel) })
+  try {
+    await work(context)
+  } finally {
+    await context.close()
+  }
+}

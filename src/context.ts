@@ -1,0 +1,120 @@
+/** The composition root: opens every resource and wires every service, once. */
+import { chmodSync, mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Config } from './config/schema.ts'
+import type { Clock } from './core/clock.ts'
+import type { Log } from './core/log.ts'
+import { createPasswords } from './crypto/passwords.ts'
+import { loadSecret } from './crypto/secret.ts'
+import { createSecretBox } from './crypto/secret-box.ts'
+import { openStore } from './db/store.ts'
+import { createApiKeys } from './features/api-keys/api-keys.ts'
+import { createCredentials } from './features/auth/credentials.ts'
+import { createLogin } from './features/auth/login.ts'
+import { createPasswordService } from './features/auth/password.ts'
+import { createSessions, endSessions } from './features/auth/sessions.ts'
+import { createTwoFactor } from './features/auth/two-factor.ts'
+import { createUsage } from './features/auth/usage.ts'
+import { createSettings } from './features/settings/settings.ts'
+import { createSites } from './features/sites/sites.ts'
+import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
+import { createInitialAdmin } from './features/users/initial-admin.ts'
+import { createUsers } from './features/users/users.ts'
+import { createAccessTokens } from './http/access-token.ts'
+import { createClientAddress, parseRanges } from './limiter/address.ts'
+import { createLimiter } from './limiter/limiter.ts'
+import { createPolicies } from './limiter/policies.ts'
+
+export type Context = Awaited<ReturnType<typeof createContext>>
+
+/** Logins that may wait for their hash; at about 50 ms each and two cores the last waits a few seconds. */
+const QUEUED_HASHES = 128
+const USAGE_FLUSH_MS = 5000
+
+/**
+ * @throws Error when the data directory, the database or a secret can't be used
+ */
+export async function createContext({ config, clock, log }: { config: Config; clock: Clock; log: Log }) {
+  mkdirSync(config.data, { recursive: true, mode: 0o700 })
+  chmodSync(config.data, 0o700)
+  const inData = (name: string) => join(config.data, name)
+
+  const store = openStore(inData('ncp.db'), clock.now())
+  const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
+  const users = createUsers({ store, clock, endSessions })
+  const initialAdmin = createInitialAdmin({
+    email: config.adminEmail,
+    path: inData('initial-admin-password'),
+    countUsers: users.count,
+    hash: passwords.hash,
+    createAdministrator: (email, hash) => users.create({ email, name: 'Administrator', role: 'admin' }, hash),
+  })
+
+  // A secret is made with a new installation only: see `loadSecret`.
+  const isNew = (await users.count()) === 0
+  const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
+  const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
+
+  const settings = createSettings({ store, clock })
+  const usage = createUsage({ store, clock })
+  const credentials = createCredentials({ store, verifyToken: tokens.verify, record: usage.record })
+  const sessions = createSessions({ store, clock, flushUsage: usage.flush })
+  const password = createPasswordService({ store, clock, passwords, onChange: initialAdmin.forget })
+  const twoFactor = createTwoFactor({ store, clock, secretBox, confirmPassword: password.confirm })
+  const login = createLogin({
+    store,
+    clock,
+    passwords,
+    ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
+    spendCode: twoFactor.spendCode,
+  })
+  const apiKeys = createApiKeys({ store, clock, flushUsage: usage.flush })
+  const subscriptions = createSubscriptions({ store, clock })
+  const sites = createSites({
+    store,
+    clock,
+    findSubscription: subscriptions.findOwn,
+    findDefaultSubscription: subscriptions.findDefault,
+  })
+
+  let isReady = false
+  const flushing = setInterval(() => usage.flush().catch((err) => log.error({ err }, 'usage not written')), USAGE_FLUSH_MS)
+  flushing.unref()
+
+  return {
+    config,
+    clock,
+    log,
+    limiter: createLimiter({ clock }),
+    policies: createPolicies({
+      login: config.limitLogin,
+      passwordReset: config.limitPasswordReset,
+      user: config.limitUser,
+      anonymous: config.limitAnonymous,
+      probe: config.limitProbe,
+    }),
+    clientAddress: createClientAddress(parseRanges(config.trustedProxies)),
+    passwords,
+    tokens,
+    credentials,
+    login,
+    sessions,
+    password,
+    twoFactor,
+    users,
+    initialAdmin,
+    settings,
+    apiKeys,
+    subscriptions,
+    sites,
+    readiness: { is: () => isReady, set: (ready: boolean) => void (isReady = ready) },
+
+    /** Writes what is still in memory and closes the database. */
+    async close(): Promise<void> {
+      clearInterval(flushing)
+      await usage.flush()
+      store.close()
+    },
+  }
+}

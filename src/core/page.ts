@@ -1,0 +1,44 @@
+/** Keyset pages: rows in order of id, and an opaque cursor that names the last one seen. */
+import { AppError } from './errors.ts'
+
+export const PAGE_LIMIT = { default: 100, maximum: 1000 }
+
+export type PageRequest = {
+  /** Rows wanted, 1 to 1000. */
+  limit: number
+  /** Rows with a greater id follow. 0 starts from the beginning. */
+  afterId: number
+}
+
+export type Page<Row> = {
+  rows: Row[]
+  /** Present when more rows follow. */
+  nextCursor?: string
+}
+
+/**
+ * @param cursor as given out in a page's `nextCursor`
+ * @throws AppError `validation_error` for a cursor that we never gave out
+ */
+export function pageRequest(limit: number | undefined, cursor: string | undefined): PageRequest {
+  return { limit: limit ?? PAGE_LIMIT.default, afterId: cursor === undefined ? 0 : decodeCursor(cursor) }
+}
+
+/** @param rows one more than `limit` where there are so many, in order of id */
+export function pageOf<Row extends { id: number }>(rows: Row[], { limit }: PageRequest): Page<Row> {
+  const last = rows[limit - 1]
+  if (rows.length <= limit || !last) return { rows }
+  return { rows: rows.slice(0, limit), nextCursor: encodeCursor(last.id) }
+}
+
+function encodeCursor(id: number): string {
+  return Buffer.from(`id:${id}`).toString('base64url')
+}
+
+function decodeCursor(cursor: string): number {
+  const id = /^id:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
+  if (id === undefined) {
+    throw new AppError('validation_error', 'cursor: take it unchanged from the Link header of the page before')
+  }
+  return Number(id)
+}

@@ -1,0 +1,80 @@
+/** Password hashing: argon2id at OWASP's parameters, in a bounded queue, the same work for every kind of refusal. */
+import { AppError } from '../core/errors.ts'
+
+/** OWASP Password Storage Cheat Sheet: m = 19 MiB, t = 2, p = 1 (Bun's p is always 1). */
+const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
+
+/** A hash that nobody's password has, at the same parameters: what an unknown user's password is compared with. */
+const DECOY_HASH = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1$${'A'.repeat(43)}$${'A'.repeat(43)}`
+
+export type Passwords = {
+  /** @throws AppError `unavailable` when the queue is full */
+  hash(password: string): Promise<string>
+  /**
+   * Costs one hash whatever it is given: an empty password and a missing hash are compared with a hash of nobody's.
+   *
+   * @param hash the stored hash, or null where there is no such user or password
+   * @throws AppError `unavailable` when the queue is full
+   */
+  verify(password: string, hash: string | null): Promise<boolean>
+  /** Whether a stored hash was made with weaker parameters than today's. */
+  isOutdated(hash: string): boolean
+  /** Hashes done or under way, for tests that must not measure time. */
+  readonly hashed: number
+}
+
+/**
+ * @param limits.concurrent hashes at one time; more than the cores only makes each slower
+ * @param limits.queued hashes that may wait; beyond, the caller gets 503 (ASVS V15.2.2)
+ */
+export function createPasswords(limits: { concurrent: number; queued: number }): Passwords {
+  const waiting: (() => void)[] = []
+  let running = 0
+  let hashed = 0
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= limits.concurrent) {
+      if (waiting.length >= limits.queued) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else {
+      running++
+    }
+    try {
+      hashed++
+      return await work()
+    } finally {
+      // The place goes to the next in line directly, so that nobody slips in between.
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+
+  return {
+    hash: (password) => inTurn(() => Bun.password.hash(normalize(password), ARGON2ID)),
+    async verify(password, hash) {
+      // Bun answers an empty password and a malformed hash at once, which would tell accounts apart by time.
+      const comparable = password !== '' && hash !== null && isArgon2id(hash)
+      const matches = await inTurn(() =>
+        Bun.password.verify(comparable ? normalize(password) : 'decoy', comparable ? hash : DECOY_HASH),
+      )
+      return comparable && matches
+    },
+    isOutdated(hash) {
+      const [, memory, time] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),/.exec(hash) ?? []
+      return Number(memory) < ARGON2ID.memoryCost || Number(time) < ARGON2ID.timeCost
+    },
+    get hashed() {
+      return hashed
+    },
+  }
+}
+
+/** Composed and decomposed forms of one character log in alike (NIST SP 800-63B-4 §3.1.1.2). */
+function normalize(password: string): string {
+  return password.normalize('NFC')
+}
+
+function isArgon2id(hash: string): boolean {
+  return /^\$argon2id\$v=19\$m=\d{1,7},t=\d{1,2},p=\d\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(hash)
+}

@@ -1,0 +1,34 @@
+/** Encrypts small secrets for the database: AES-256-GCM (ASVS V11.3.2). */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+export type SecretBox = {
+  /** @param context what the secret belongs to; opening needs the same, so a sealed value can't be moved elsewhere */
+  seal(plaintext: string, context: string): string
+  /** @throws Error for another key, another context, or a changed text */
+  open(sealed: string, context: string): string
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** @param key 32 bytes or more; the first 32 are used */
+export function createSecretBox(key: Buffer): SecretBox {
+  const aesKey = key.subarray(0, 32)
+  return {
+    seal(plaintext, context) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', aesKey, nonce).setAAD(Buffer.from(context))
+      const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed, 'base64')
+      const decipher = createDecipheriv('aes-256-gcm', aesKey, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAAD(Buffer.from(context))
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
+    },
+  }
+}

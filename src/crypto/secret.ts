@@ -1,0 +1,45 @@
+/** Random tokens, their hashes, and the secret files of an installation. */
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+const SECRET_BYTES = 32
+
+/** 256 random bits in base64url, for activation tokens and the like (ASVS V11.5.1). */
+export function newToken(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** SHA-256 in hex. Enough for a value of 256 random bits; a password needs `passwords.ts`. */
+export function sha256(text: string): string {
+  return Bun.SHA256.hash(text, 'hex')
+}
+
+/**
+ * Reads an installation secret, 32 bytes or more in hex.
+ *
+ * @param options.create make it when it is missing. Only right on a new installation: with a database there,
+ * a silent new secret would end every session or lose every 2FA seed.
+ * @throws Error that says what to do, never what the file holds
+ */
+export function loadSecret(path: string, options: { create: boolean }): Buffer {
+  if (!existsSync(path)) {
+    if (!options.create) throw new Error(`The secret ${path} is missing; restore it from your backup`)
+    writePrivateFile(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
+  }
+  const text = readFileSync(path, 'utf8').trim()
+  if (!/^([0-9a-f]{2})*$/i.test(text) || text.length < SECRET_BYTES * 2) {
+    throw new Error(`The secret ${path} must hold at least ${SECRET_BYTES} bytes in hex (RFC 7518 §3.2); it doesn't`)
+  }
+  return Buffer.from(text, 'hex')
+}
+
+/** Writes a new file that only its owner can read. @throws Error when it exists */
+export function writePrivateFile(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,59 @@
+/** Time-based one-time passwords, RFC 6238: 30 s, 6 digits, SHA-1; and the recovery codes beside them. */
+import { randomInt } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+
+const PERIOD_SECONDS = 30
+const SECRET_BYTES = 20
+const ISSUER = 'ncp'
+const RECOVERY_CODES = 10
+/** Crockford's base32: no I, L, O or U, so that a code survives being written down. */
+const RECOVERY_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const RECOVERY_LENGTH = 26
+
+/** A new seed of 160 bits (RFC 4226 §4 R6), in base32. */
+export function newTotpSecret(): string {
+  return new Secret({ size: SECRET_BYTES }).base32
+}
+
+/** The `otpauth://` URI that authenticator apps read. */
+export function totpUri(secret: string, email: string): string {
+  return totp(secret, email).toString()
+}
+
+/**
+ * Finds the time step of a code. The current and the previous step count (RFC 6238 §5.2 allows one for delay); the
+ * caller must accept each step once.
+ *
+ * @param nowMs milliseconds since the epoch
+ * @returns the step, or undefined for a wrong code
+ */
+export function totpStep(secret: string, code: string, nowMs: number): number | undefined {
+  if (!/^[0-9]{6}$/.test(code)) return undefined
+  const delta = totp(secret).validate({ token: code, timestamp: nowMs, window: 1 })
+  if (delta === null || delta > 0) return undefined
+  return Math.floor(nowMs / 1000 / PERIOD_SECONDS) + delta
+}
+
+/** Ten codes of 130 random bits each, grouped to be read: `XXXXX-XXXXX-…`. */
+export function newRecoveryCodes(): string[] {
+  return Array.from({ length: RECOVERY_CODES }, () => {
+    const code = Array.from({ length: RECOVERY_LENGTH }, () => RECOVERY_ALPHABET[randomInt(32)]).join('')
+    return code.match(/.{1,5}/g)?.join('-') ?? code
+  })
+}
+
+/** A recovery code as it is hashed: upper-case, without separators. */
+export function normalizeRecoveryCode(code: string): string {
+  return code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '')
+}
+
+function totp(secret: string, label = 'account'): TOTP {
+  return new TOTP({
+    issuer: ISSUER,
+    label,
+    secret: Secret.fromBase32(secret),
+    algorithm: 'SHA1',
+    digits: 6,
+    period: PERIOD_SECONDS,
+  })
+}

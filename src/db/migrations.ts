@@ -1,0 +1,10 @@
+/** The migrations that this program carries, oldest first. A file that has shipped never changes. */
+import initial from '../../drizzle/0000_initial.sql' with { type: 'text' }
+
+export type Migration = {
+  /** The file's name without its ending. */
+  name: string
+  sql: string
+}
+
+export const migrations: readonly Migration[] = [{ name: '0000_initial', sql: initial }]

@@ -1,0 +1,85 @@
+/** The database behind two words, `read` and `write`. Nothing above this file knows that it is SQLite. */
+import { Database } from 'bun:sqlite'
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
+import { migrate } from './migrate.ts'
+import * as tables from './tables.ts'
+
+/** A connection or a transaction, with Drizzle's query builder. Always `await` its queries. */
+export type Queries = BunSQLiteDatabase<typeof tables>
+
+export type Store = {
+  /** A read-only connection. */
+  read: Queries
+  /**
+   * Runs `work` in one transaction, one at a time: committed and durable when the promise resolves, rolled back when
+   * `work` throws. `work` awaits queries of its transaction and nothing else, for everyone else waits meanwhile.
+   */
+  write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
+  /** Moves at every commit of any process: what is cached from the store is valid for one version. */
+  version(): number
+  close(): void
+}
+
+/**
+ * Opens the database file, making and migrating it where needed.
+ *
+ * @param path a file in a directory that exists; it gets mode 0600
+ * @param nowMs the time to record for migrations
+ * @throws Error when the file is newer than this program, damaged or locked
+ */
+export function openStore(path: string, nowMs: number): Store {
+  // SQLite would make the file 0644; its WAL and shared-memory files take the mode of the database file.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  chmodSync(path, 0o600)
+
+  const writer = new Database(path, { readwrite: true, create: false, strict: true })
+  writer.run('PRAGMA busy_timeout = 5000')
+  writer.run('PRAGMA journal_mode = WAL')
+  // FULL: an acknowledged write survives a power cut.
+  writer.run('PRAGMA synchronous = FULL')
+  migrate(writer, { path, nowMs })
+  writer.run('PRAGMA foreign_keys = ON')
+
+  const reader = new Database(path, { readonly: true, strict: true })
+  reader.run('PRAGMA busy_timeout = 5000')
+  const version = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
+
+  const tx = drizzle(writer, { schema: tables })
+  let turn: Promise<unknown> = Promise.resolve()
+
+  async function transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    // IMMEDIATE: a deferred transaction that reads and then writes fails at once, whatever the busy timeout.
+    writer.run('BEGIN IMMEDIATE')
+    try {
+      const result = await work(tx)
+      writer.run('COMMIT')
+      return result
+    } catch (error) {
+      // After a full disk, for one, SQLite has already rolled back by itself.
+      if (writer.inTransaction) writer.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  return {
+    read: drizzle(reader, { schema: tables }),
+    write(work) {
+      const result = turn.then(() => transaction(work))
+      turn = result.catch(() => undefined)
+      return result
+    },
+    version: () => version.get()?.data_version ?? -1,
+    close() {
+      reader.close()
+      writer.close()
+    },
+  }
+}
+
+/** Whether a query failed because a unique index already holds the value. */
+export function isUniqueViolation(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const code = (cause as { code?: unknown } | null)?.code
+  return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
+}

@@ -1,0 +1,137 @@
+/** The tables. Times are milliseconds since the epoch; ids are never reused (AUTOINCREMENT). */
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+
+const id = () => integer().primaryKey({ autoIncrement: true })
+const createdAt = () => integer('created_at').notNull()
+const updatedAt = () => integer('updated_at').notNull()
+
+export const users = sqliteTable('users', {
+  id: id(),
+  /** Lower-case; the login identity. */
+  email: text().notNull().unique(),
+  name: text().notNull(),
+  role: text({ enum: ['admin', 'customer'] }).notNull(),
+  status: text({ enum: ['active', 'disabled'] }).notNull(),
+  /** argon2id in PHC form; null until the user has set a password. */
+  passwordHash: text('password_hash'),
+  /** Sealed (AES-256-GCM) base32 seed, in force while `totpEnabledAt` is set. */
+  totpSecret: text('totp_secret'),
+  /** Sealed seed that waits for its first code. */
+  totpPendingSecret: text('totp_pending_secret'),
+  totpEnabledAt: integer('totp_enabled_at'),
+  /** The last accepted RFC 6238 time step: each step is accepted once. */
+  totpLastStep: integer('totp_last_step').notNull().default(0),
+  createdAt: createdAt(),
+  updatedAt: updatedAt(),
+})
+
+const userId = () =>
+  integer('user_id')
+    .notNull()
+    .references(() => users.id, { onDelete: 'cascade' })
+
+export const recoveryCodes = sqliteTable(
+  'recovery_codes',
+  { userId: userId(), codeHash: text('code_hash').notNull() },
+  (table) => [primaryKey({ columns: [table.userId, table.codeHash] })],
+)
+
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    id: id(),
+    userId: userId(),
+    /** The `jti` of the session's JWT. */
+    tokenId: text('token_id').notNull().unique(),
+    address: text().notNull(),
+    userAgent: text('user_agent').notNull(),
+    createdAt: createdAt(),
+    lastSeenAt: integer('last_seen_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('sessions_user_id').on(table.userId), index('sessions_expires_at').on(table.expiresAt)],
+)
+
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    id: id(),
+    userId: userId(),
+    name: text().notNull(),
+    /** SHA-256 of the whole key, in hex. The key itself is stored nowhere. */
+    keyHash: text('key_hash').notNull().unique(),
+    keyPrefix: text('key_prefix').notNull(),
+    createdAt: createdAt(),
+    expiresAt: integer('expires_at'),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (table) => [index('api_keys_user_id').on(table.userId)],
+)
+
+/** Single-use tokens with which a user sets a password: one a user, the newest. */
+export const passwordTokens = sqliteTable('password_tokens', {
+  id: id(),
+  userId: userId().unique(),
+  /** SHA-256 of the token, in hex. */
+  tokenHash: text('token_hash').notNull().unique(),
+  createdAt: createdAt(),
+  expiresAt: integer('expires_at').notNull(),
+})
+
+export const subscriptions = sqliteTable(
+  'subscriptions',
+  {
+    id: id(),
+    userId: userId(),
+    name: text().notNull(),
+    status: text({ enum: ['active', 'suspended'] }).notNull(),
+    isDefault: integer('is_default', { mode: 'boolean' }).notNull(),
+    /** 0 means no limit. */
+    maxSites: integer('max_sites').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('subscriptions_user_id').on(table.userId),
+    uniqueIndex('subscriptions_one_default').on(table.userId).where(sql`is_default = 1`),
+  ],
+)
+
+export const sites = sqliteTable(
+  'sites',
+  {
+    id: id(),
+    subscriptionId: integer('subscription_id')
+      .notNull()
+      .references(() => subscriptions.id, { onDelete: 'cascade' }),
+    documentRoot: text('document_root').notNull(),
+    phpVersion: text('php_version').notNull(),
+    status: text({ enum: ['active', 'disabled'] }).notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('sites_subscription_id').on(table.subscriptionId)],
+)
+
+/** Every host name on the node, domains and aliases alike, so that one unique key covers both. */
+export const siteDomains = sqliteTable(
+  'site_domains',
+  {
+    /** Lower-case, punycode. */
+    domain: text().primaryKey(),
+    siteId: integer('site_id')
+      .notNull()
+      .references(() => sites.id, { onDelete: 'cascade' }),
+    /** 0 is the site's domain, 1 and up are its aliases in order. */
+    position: integer().notNull(),
+  },
+  (table) => [uniqueIndex('site_domains_site_position').on(table.siteId, table.position)],
+)
+
+export const settings = sqliteTable('settings', {
+  key: text().primaryKey(),
+  /** JSON. */
+  value: text().notNull(),
+  updatedAt: updatedAt(),
+})

@@ -1,0 +1,127 @@
+/** The OpenAPI document, made from the schemas that validate the requests. */
+import { swagger } from '@elysiajs/swagger'
+import { type AnyElysia, Elysia } from 'elysia'
+import { version } from '../../package.json' with { type: 'json' }
+
+type Json = { [key: string]: unknown }
+type Operation = Json & { responses: Record<string, Response>; parameters?: Parameter[]; requestBody?: Content }
+type Response = Json & { headers?: Json; 'x-paged'?: boolean }
+type Parameter = Json & { schema: Json }
+type Content = { content: Record<string, Json> }
+type Document = Json & { paths: Record<string, Record<string, Operation>>; components: Json }
+
+const rateLimitHeaders = {
+  'X-RateLimit-Limit': 'Maximum requests per time window',
+  'X-RateLimit-Remaining': 'Remaining requests',
+  'X-RateLimit-Reset': 'Unix timestamp at which the limit resets',
+}
+
+const documentation = {
+  info: {
+    title: 'ncp',
+    version,
+    description: [
+      'The REST API of a web-hosting control panel.',
+      '',
+      'Send `Authorization: Bearer <credential>` with a JWT from `POST /api/v1/auth/login` or an API key from',
+      '`POST /api/v1/auth/api-keys`. Every answer is `{data, error, message}`: `error` is stable and for programs,',
+      '`message` is for people. Lists come in pages: follow the `Link` header.',
+      '',
+      'An API key matches `\\bncp_[0-9a-f]{64}\\b`.',
+    ].join('\n'),
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: '/', description: 'This server' }],
+  tags: [
+    { name: 'Authentication', description: 'Login, sessions, the password and two-factor authentication' },
+    { name: 'API keys', description: 'Credentials for scripts' },
+    { name: 'Sites', description: 'Websites' },
+    { name: 'Subscriptions', description: "A customer's own subscriptions" },
+    { name: 'Administration', description: 'For administrators' },
+    { name: 'Health', description: 'For load balancers and service managers' },
+  ],
+  components: {
+    securitySchemes: {
+      bearer: { type: 'http' as const, scheme: 'bearer', description: 'An API key (`ncp_…`) or a JWT' },
+    },
+  },
+}
+
+/**
+ * @param routes the described routes; they are not called
+ * @returns an OpenAPI 3.1 document
+ */
+export async function openApiDocument(routes: AnyElysia): Promise<Document> {
+  const path = '/document'
+  const described = new Elysia()
+    .use(swagger({ path: '/unused', specPath: path, excludeStaticFile: false, documentation }))
+    .use(routes)
+  const response = await described.handle(new Request(`http://localhost${path}`))
+  return tidy((await response.json()) as Document)
+}
+
+/** What the plugin leaves to do: it writes 3.0, three media types per body, and every schema in full at each use. */
+function tidy(document: Document): Document {
+  const schemas: Json = {}
+  for (const path of Object.values(document.paths)) {
+    for (const operation of Object.values(path)) {
+      const { parameters = [] } = operation
+      if (parameters.length === 0) delete operation.parameters
+      else operation.parameters = parameters.map(tidyParameter)
+      if (operation.requestBody) keepJson(operation.requestBody)
+      for (const [status, response] of Object.entries(operation.responses)) addHeaders(status, response)
+    }
+  }
+  const paths = Object.fromEntries(
+    Object.entries(document.paths)
+      .sort(([a], [b]) => a.localeCompare(b))
+      .map(([path, operations]) => [path, extractTitled(operations, schemas)]),
+  )
+  const headers = Object.fromEntries(
+    Object.entries(rateLimitHeaders).map(([name, description]) => [
+      name,
+      { description, required: true, schema: { type: 'integer', minimum: 0, examples: [119] } },
+    ]),
+  )
+  const components = { ...documentation.components, headers, schemas }
+  return { ...document, openapi: '3.1.0', paths: paths as Document['paths'], components }
+}
+
+/** The plugin puts a schema's examples beside it, where OpenAPI wants a map. */
+function tidyParameter({ examples, schema, ...parameter }: Parameter): Parameter {
+  return { ...parameter, schema: { ...schema, ...(examples !== undefined && { examples }) } }
+}
+
+function keepJson(body: Content): void {
+  const json = body.content['application/json']
+  if (json) body.content = { 'application/json': json }
+}
+
+function addHeaders(status: string, response: Response): void {
+  const headers: Json = {}
+  for (const name of Object.keys(rateLimitHeaders)) headers[name] = { $ref: `#/components/headers/${name}` }
+  if (status === '401') {
+    headers['WWW-Authenticate'] = { description: 'RFC 6750 challenge', schema: { type: 'string' } }
+  }
+  if (status === '429' || status === '503') {
+    headers['Retry-After'] = {
+      description: 'Seconds after which to try again',
+      schema: { type: 'integer', minimum: 1 },
+    }
+  }
+  if (response['x-paged']) {
+    headers.Link = { description: 'The next page, as `rel="next"`; absent on the last', schema: { type: 'string' } }
+    delete response['x-paged']
+  }
+  response.headers = headers
+}
+
+/** Moves each schema that has a title into `components` and leaves a reference. */
+function extractTitled(node: unknown, schemas: Json): unknown {
+  if (Array.isArray(node)) return node.map((item) => extractTitled(item, schemas))
+  if (typeof node !== 'object' || node === null) return node
+  const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, extractTitled(value, schemas)]))
+  if (typeof copy.title !== 'string' || copy.type !== 'object') return copy
+  schemas[copy.title] = copy
+  return { $ref: `#/components/schemas/${copy.title}` }
+}

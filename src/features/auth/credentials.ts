@@ -1,0 +1,85 @@
+/** From a bearer value to the principal behind it: the one place where API keys and JWTs are recognised. */
+import { eq, sql } from 'drizzle-orm'
+import type { Credential, Principal } from '../../core/principal.ts'
+import { sha256 } from '../../crypto/secret.ts'
+import type { Store } from '../../db/store.ts'
+import { apiKeys, sessions, users } from '../../db/tables.ts'
+
+/** What the contract calls an API key: `ncp_` and 32 random bytes in hex. */
+const API_KEY = /^ncp_[0-9a-f]{64}$/
+/** Credentials remembered for one version of the store. */
+const CACHE_ENTRIES = 10_000
+
+export type CredentialsOptions = {
+  store: Store
+  /** Checks signature and claims. @returns the `jti` and `sub`, or undefined for a token that isn't ours */
+  verifyToken(token: string): Promise<{ tokenId: string; userId: number } | undefined>
+  /** Told of each use. */
+  record(credential: Credential): void
+}
+
+export type Credentials = ReturnType<typeof createCredentials>
+
+export function createCredentials({ store, verifyToken, record }: CredentialsOptions) {
+  // Any commit of any process moves the version and empties the cache: a revocation holds at the next request,
+  // and no code has to remember to invalidate.
+  let cache = new Map<string, Principal>()
+  let cachedVersion = Number.NaN
+
+  const keyByHash = store.read
+    .select({ id: apiKeys.id, expiresAt: apiKeys.expiresAt, userId: users.id, role: users.role, status: users.status })
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.userId))
+    .where(eq(apiKeys.keyHash, sql.placeholder('hash')))
+    .prepare()
+  const sessionByTokenId = store.read
+    .select({ id: sessions.id, expiresAt: sessions.expiresAt, userId: users.id, role: users.role, status: users.status })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(eq(sessions.tokenId, sql.placeholder('tokenId')))
+    .prepare()
+
+  /** Looked up by the whole hash through a unique index, never by the prefix. */
+  async function byKey(hash: string): Promise<Principal | undefined> {
+    const row = await keyByHash.get({ hash })
+    if (row?.status !== 'active') return undefined
+    const credential = { kind: 'api_key' as const, keyId: row.id, expiresAt: row.expiresAt }
+    return { userId: row.userId, role: row.role, credential }
+  }
+
+  async function byToken(token: string): Promise<Principal | undefined> {
+    const claims = await verifyToken(token)
+    if (!claims) return undefined
+    const row = await sessionByTokenId.get({ tokenId: claims.tokenId })
+    // Without the check of `sub`, a row with a reused id could map an old token to a new user.
+    if (row?.status !== 'active' || row.userId !== claims.userId) return undefined
+    const credential = { kind: 'jwt' as const, sessionId: row.id, expiresAt: row.expiresAt }
+    return { userId: row.userId, role: row.role, credential }
+  }
+
+  return {
+    /**
+     * @returns the principal, or undefined for a credential that is malformed, unknown, forged, revoked or of a
+     * disabled user. The caller checks the expiry, which passes without any commit.
+     */
+    async authenticate(bearer: string): Promise<Principal | undefined> {
+      const isKey = bearer.startsWith('ncp_')
+      if (isKey && !API_KEY.test(bearer)) return undefined
+      // Only a key's hash is kept in memory.
+      const cacheKey = isKey ? sha256(bearer) : bearer
+      const version = store.version()
+      if (version !== cachedVersion || cache.size >= CACHE_ENTRIES) {
+        cache = new Map()
+        cachedVersion = version
+      }
+      const current = cache
+      let principal = current.get(cacheKey)
+      if (!principal) {
+        principal = await (isKey ? byKey(cacheKey) : byToken(bearer))
+        if (principal) current.set(cacheKey, principal)
+      }
+      if (principal) record(principal.credential)
+      return principal
+    },
+  }
+}

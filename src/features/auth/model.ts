@@ -1,0 +1,98 @@
+/** What `/auth` takes and gives. */
+import { t } from 'elysia'
+import { formatTimestamp } from '../../core/timestamp.ts'
+import { PASSWORD_LENGTH } from '../../crypto/password-rules.ts'
+import type { users } from '../../db/tables.ts'
+import { choice, closed, emailAddress, idOut, nullable, text, timestampOut } from '../../http/schema.ts'
+import type { Session } from './sessions.ts'
+
+/** Its length is checked before anything is looked up or hashed; the rules for new passwords are the service's. */
+const password = () =>
+  text({ maxLength: PASSWORD_LENGTH.maximum, format: 'password', examples: ['correct horse battery staple'] })
+const newPassword = () =>
+  text({
+    minLength: PASSWORD_LENGTH.minimum,
+    maxLength: PASSWORD_LENGTH.maximum,
+    format: 'password',
+    examples: ['correct horse battery staple'],
+  })
+const code = () =>
+  text({ maxLength: 64, examples: ['123456'], description: 'Six digits of the authenticator app, or a recovery code' })
+
+export const LoginRequest = closed({
+  email: emailAddress(),
+  password: password(),
+  totp_code: t.Optional(code()),
+})
+export const PasswordChange = closed({ current_password: password(), new_password: newPassword() })
+export const PasswordConfirm = closed({
+  token: text({ maxLength: 128, examples: ['Zm9vYmFy…'], description: 'From the activation or the mail' }),
+  password: newPassword(),
+})
+export const TwoFactorSetup = closed({ password: password() })
+export const TwoFactorEnable = closed({ totp_code: code() })
+export const TwoFactorProof = closed({ password: password(), totp_code: code() })
+
+export const UserModel = t.Object(
+  { id: idOut(), email: emailAddress(), name: t.String({ examples: ['Ada'] }), role: choice(['admin', 'customer']) },
+  { additionalProperties: false, title: 'User' },
+)
+export const LoginModel = t.Object(
+  { token: t.String({ examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'], description: 'A JWT' }), user: UserModel },
+  { additionalProperties: false, title: 'Login' },
+)
+export const MeModel = t.Object(
+  {
+    user: UserModel,
+    credential: t.Object(
+      { kind: choice(['jwt', 'api_key']), id: idOut(), expires_at: nullable(timestampOut()) },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false, title: 'Me' },
+)
+export const SessionModel = t.Object(
+  {
+    id: idOut(),
+    address: t.String({ examples: ['203.0.113.7'] }),
+    user_agent: t.String({ examples: ['curl/8.10'] }),
+    current: t.Boolean({ description: 'Whether it is the one that asks' }),
+    created_at: timestampOut(),
+    last_seen_at: timestampOut(),
+    expires_at: timestampOut(),
+  },
+  { additionalProperties: false, title: 'Session' },
+)
+export const TwoFactorSetupModel = t.Object(
+  {
+    secret: t.String({ examples: ['JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'], description: 'The seed, in base32' }),
+    otpauth_uri: t.String({ examples: ['otpauth://totp/ncp:ada%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=ncp'] }),
+    qr_svg: t.String({ examples: ['<svg></svg>'], description: 'The URI as a QR code' }),
+  },
+  { additionalProperties: false, title: 'TwoFactorSetup' },
+)
+export const RecoveryCodesModel = t.Object(
+  {
+    recovery_codes: t.Array(t.String({ examples: ['7H2KD-0QXWB-93MTN-EZ5RC-4VGPA-J'] }), {
+      description: 'Each works once, in place of a code; shown this once',
+    }),
+  },
+  { additionalProperties: false, title: 'RecoveryCodes' },
+)
+
+/** The contract's User. */
+export function toUser({ id, email, name, role }: typeof users.$inferSelect) {
+  return { id, email, name, role }
+}
+
+export function toSession(session: Session, currentId: number) {
+  return {
+    id: session.id,
+    address: session.address,
+    user_agent: session.userAgent,
+    current: session.id === currentId,
+    created_at: formatTimestamp(session.createdAt),
+    last_seen_at: formatTimestamp(session.lastSeenAt),
+    expires_at: formatTimestamp(session.expiresAt),
+  }
+}

@@ -1,0 +1,90 @@
+/** Setting passwords: by the user who knows the old one, or by the holder of a single-use token. */
+import { and, eq, gt } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { checkPasswordRules } from '../../crypto/password-rules.ts'
+import type { Passwords } from '../../crypto/passwords.ts'
+import { sha256 } from '../../crypto/secret.ts'
+import type { Queries, Store } from '../../db/store.ts'
+import { passwordTokens, users } from '../../db/tables.ts'
+import { endSessions } from './sessions.ts'
+
+type UserRow = typeof users.$inferSelect
+
+export type PasswordOptions = {
+  store: Store
+  clock: Clock
+  passwords: Passwords
+  /** Told after a user's password has changed. */
+  onChange(userId: number): Promise<void>
+}
+
+export type PasswordService = ReturnType<typeof createPasswordService>
+
+export function createPasswordService({ store, clock, passwords, onChange }: PasswordOptions) {
+  /** @throws AppError `invalid_credentials` when the password isn't the user's */
+  async function confirm(userId: number, password: string): Promise<UserRow> {
+    const [user] = await store.read.select().from(users).where(eq(users.id, userId))
+    const matches = await passwords.verify(password, user?.passwordHash ?? null)
+    if (!user || !matches) throw new AppError('invalid_credentials', 'The password is wrong')
+    return user
+  }
+
+  /** Sets the hash and ends what the old password opened. Tokens that could set another one are void too. */
+  async function set(tx: Queries, userId: number, hash: string, keepSessionId?: number): Promise<void> {
+    await tx.update(users).set({ passwordHash: hash, updatedAt: clock.now() }).where(eq(users.id, userId))
+    await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
+    await endSessions(tx, userId, keepSessionId)
+  }
+
+  return {
+    confirm,
+
+    /**
+     * Changes one's own password and ends the user's other sessions.
+     *
+     * @throws AppError `invalid_credentials`, `validation_error`, `unavailable`
+     */
+    async change(userId: number, currentPassword: string, newPassword: string, keepSessionId: number): Promise<void> {
+      const user = await confirm(userId, currentPassword)
+      await checkPasswordRules('new_password', newPassword, user.email)
+      const hash = await passwords.hash(newPassword)
+      await store.write(async (tx) => {
+        const unchanged = await tx
+          .select({ id: users.id })
+          .from(users)
+          .where(and(eq(users.id, userId), eq(users.passwordHash, user.passwordHash ?? '')))
+        if (unchanged.length === 0) throw new AppError('conflict', 'The password was changed meanwhile; log in again')
+        await set(tx, userId, hash, keepSessionId)
+      })
+      await onChange(userId)
+    },
+
+    /**
+     * Sets a password with an activation or reset token, and ends every session of the user. It logs nobody in and
+     * leaves 2FA as it is.
+     *
+     * @throws AppError `validation_error` for a token that is unknown, used or expired, or a password against the rules
+     */
+    async redeem(token: string, password: string): Promise<void> {
+      const valid = and(eq(passwordTokens.tokenHash, sha256(token)), gt(passwordTokens.expiresAt, clock.now()))
+      const invalidToken = () =>
+        new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
+      const [found] = await store.read
+        .select({ userId: users.id, email: users.email })
+        .from(passwordTokens)
+        .innerJoin(users, and(eq(users.id, passwordTokens.userId), eq(users.status, 'active')))
+        .where(valid)
+      if (!found) throw invalidToken()
+      // A password against the rules costs neither a hash nor the token.
+      await checkPasswordRules('password', password, found.email)
+      const hash = await passwords.hash(password)
+      await store.write(async (tx) => {
+        const [spent] = await tx.delete(passwordTokens).where(valid).returning()
+        if (!spent) throw invalidToken()
+        await set(tx, spent.userId, hash)
+      })
+      await onChange(found.userId)
+    },
+  }
+}

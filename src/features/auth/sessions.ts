@@ -1,0 +1,78 @@
+/** Sessions: the row behind each JWT. Without its row, a token is worth nothing. */
+import { and, asc, eq, gt, lte, ne } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import { newToken } from '../../crypto/secret.ts'
+import type { Queries, Store } from '../../db/store.ts'
+import { sessions } from '../../db/tables.ts'
+
+export type Session = typeof sessions.$inferSelect
+
+/** Where a login came from. */
+export type Origin = { address: string; userAgent: string }
+
+export type Sessions = ReturnType<typeof createSessions>
+
+const USER_AGENT_LENGTH = 200
+
+export function createSessions({ store, clock, flushUsage }: { store: Store; clock: Clock; flushUsage(): Promise<void> }) {
+  return {
+    async list(userId: number, page: PageRequest): Promise<Page<Session>> {
+      await flushUsage()
+      const rows = await store.read
+        .select()
+        .from(sessions)
+        .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, clock.now()), gt(sessions.id, page.afterId)))
+        .orderBy(asc(sessions.id))
+        .limit(page.limit + 1)
+      return pageOf(rows, page)
+    },
+
+    /** @throws AppError `not_found`, `forbidden` for another user's */
+    async end(userId: number, id: number): Promise<void> {
+      const ended = await store.write((tx) =>
+        tx
+          .delete(sessions)
+          .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
+          .returning({ id: sessions.id }),
+      )
+      if (ended.length > 0) return
+      const [other] = await store.read.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id))
+      throw other ? new AppError('forbidden', "This is another user's session") : new AppError('not_found', 'No such session')
+    },
+  }
+}
+
+/**
+ * Begins a session in the caller's transaction, and sweeps those that have expired.
+ *
+ * @param ttlSeconds how long it lasts; the expiry is a whole second, as a JWT's `exp` is
+ */
+export async function beginSession(
+  tx: Queries,
+  user: { userId: number; ttlSeconds: number; nowMs: number },
+  origin: Origin,
+): Promise<Session> {
+  const { userId, ttlSeconds, nowMs } = user
+  await tx.delete(sessions).where(lte(sessions.expiresAt, nowMs))
+  return tx
+    .insert(sessions)
+    .values({
+      userId,
+      tokenId: newToken(),
+      address: origin.address,
+      userAgent: origin.userAgent.slice(0, USER_AGENT_LENGTH),
+      createdAt: nowMs,
+      lastSeenAt: nowMs,
+      expiresAt: (Math.floor(nowMs / 1000) + ttlSeconds) * 1000,
+    })
+    .returning()
+    .get()
+}
+
+/** Ends a user's sessions, all or all but one. */
+export async function endSessions(tx: Queries, userId: number, keepSessionId?: number): Promise<void> {
+  const all = eq(sessions.userId, userId)
+  await tx.delete(sessions).where(keepSessionId === undefined ? all : and(all, ne(sessions.id, keepSessionId)))
+}

@@ -1,0 +1,112 @@
+/** `/sites`. */
+import { Elysia, t } from 'elysia'
+import { envelope } from '../../http/envelope.ts'
+import type { Guard } from '../../http/guard.ts'
+import { operation } from '../../http/operation.ts'
+import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { closed, idParams, toInteger } from '../../http/schema.ts'
+import { ChangeSite, CreateSite, SiteModel, siteFilter, toSite, toSiteChanges } from './model.ts'
+import type { Sites } from './sites.ts'
+
+const tag = 'Sites'
+
+export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
+  return new Elysia({ prefix: '/sites' })
+    .use(guard)
+    .get(
+      '',
+      async ({ principal, query, path, set }) => {
+        const { subscription_id: id } = query
+        const page = await sites.list(principal, id === undefined ? undefined : toInteger(id), pageOfQuery(query))
+        linkNext({ set, path, query }, page)
+        return envelope(page.rows.map(toSite))
+      },
+      {
+        ...operation('user', {
+          id: 'listSites',
+          summary: 'List sites',
+          description:
+            'Of the named subscription, or of the default one. An administrator who names none gets the sites of all.',
+          tag,
+          query: true,
+          paged: true,
+          data: t.Array(SiteModel),
+          errors: ['forbidden', 'not_found'],
+        }),
+        query: closed({ ...siteFilter, ...pageQuery }),
+      },
+    )
+    .post(
+      '',
+      async ({ principal, body, set }) => {
+        const { domain, aliases = [], subscription_id: subscriptionId } = body
+        const site = await sites.create(principal, { domain, aliases, subscriptionId })
+        set.status = 201
+        return envelope(toSite(site), 'Site created')
+      },
+      {
+        ...operation('user', {
+          id: 'createSite',
+          summary: 'Create a site',
+          description: 'In the named subscription, or in the default one, up to its limit.',
+          tag,
+          body: true,
+          status: 201,
+          data: SiteModel,
+          message: 'Site created',
+          errors: ['forbidden', 'not_found', 'conflict'],
+        }),
+        body: CreateSite,
+      },
+    )
+    .get(
+      '/:id',
+      async ({ principal, params }) => envelope(toSite(await sites.find(principal, toInteger(params.id)))),
+      {
+        ...operation('user', {
+          id: 'getSite',
+          summary: 'Show a site',
+          tag,
+          data: SiteModel,
+          errors: ['forbidden', 'not_found'],
+        }),
+        params: idParams('Site id'),
+      },
+    )
+    .patch(
+      '/:id',
+      async ({ principal, params, body }) =>
+        envelope(toSite(await sites.change(principal, toInteger(params.id), toSiteChanges(body))), 'Site changed'),
+      {
+        ...operation('user', {
+          id: 'changeSite',
+          summary: 'Change a site',
+          tag,
+          body: true,
+          data: SiteModel,
+          message: 'Site changed',
+          errors: ['forbidden', 'not_found', 'conflict'],
+        }),
+        params: idParams('Site id'),
+        body: ChangeSite,
+      },
+    )
+    .delete(
+      '/:id',
+      async ({ principal, params }) => {
+        await sites.remove(principal, toInteger(params.id))
+        return envelope(null, 'Site deleted')
+      },
+      {
+        ...operation('user', {
+          id: 'deleteSite',
+          summary: 'Delete a site',
+          tag,
+          data: t.Null(),
+          message: 'Site deleted',
+          errors: ['forbidden', 'not_found', 'conflict'],
+        }),
+        params: idParams('Site id'),
+      },
+    )
+}

@@ -1,0 +1,63 @@
+/** What `/subscriptions` and `/admin/subscriptions` take and give. */
+import { t } from 'elysia'
+import { formatTimestamp } from '../../core/timestamp.ts'
+import { choice, closed, idIn, idOut, integerText, label, timestampOut, whole } from '../../http/schema.ts'
+import type { Subscription, SubscriptionChanges } from './subscriptions.ts'
+
+const MAX_SITES = 1_000_000
+
+const status = () => choice(['active', 'suspended'])
+const maxSites = () => whole(0, MAX_SITES)
+const name = () => label(['Business hosting'])
+/** A customer has one default as soon as there is a subscription: it is moved, never taken away. */
+const becomeDefault = () => t.Optional(t.Literal(true))
+
+export const CreateSubscription = closed({
+  user_id: idIn([2]),
+  name: name(),
+  is_default: t.Optional(t.Boolean()),
+  max_sites: t.Optional(maxSites()),
+})
+export const ChangeSubscription = closed({
+  name: t.Optional(name()),
+  status: t.Optional(status()),
+  max_sites: t.Optional(maxSites()),
+  is_default: becomeDefault(),
+})
+export const ChangeOwnSubscription = closed({ is_default: becomeDefault() })
+export const subscriptionFilter = {
+  user_id: t.Optional(integerText({ description: 'Only the subscriptions of this user' })),
+}
+
+export const SubscriptionModel = t.Object(
+  {
+    id: idOut(),
+    user_id: idOut(),
+    name: t.String({ examples: ['Business hosting'] }),
+    status: status(),
+    is_default: t.Boolean(),
+    max_sites: t.Integer({ minimum: 0, examples: [10], description: '0 means no limit' }),
+    created_at: timestampOut(),
+    updated_at: timestampOut(),
+  },
+  { additionalProperties: false, title: 'Subscription' },
+)
+
+export function toSubscription(row: Subscription) {
+  return {
+    id: row.id,
+    user_id: row.userId,
+    name: row.name,
+    status: row.status,
+    is_default: row.isDefault,
+    max_sites: row.maxSites,
+    created_at: formatTimestamp(row.createdAt),
+    updated_at: formatTimestamp(row.updatedAt),
+  }
+}
+
+/** From the wire's names to the service's; what is absent stays absent. */
+export function toSubscriptionChanges(body: typeof ChangeSubscription.static): SubscriptionChanges {
+  const { max_sites: maxSites, is_default: isDefault, ...same } = body
+  return { ...same, ...(maxSites !== undefined && { maxSites }), ...(isDefault !== undefined && { isDefault }) }
+}

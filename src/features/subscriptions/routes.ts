@@ -1,0 +1,154 @@
+/** `/subscriptions`, a customer's own, and `/admin/subscriptions`, everybody's. */
+import { Elysia, t } from 'elysia'
+import { envelope } from '../../http/envelope.ts'
+import type { Guard } from '../../http/guard.ts'
+import { operation } from '../../http/operation.ts'
+import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { closed, idParams, toInteger } from '../../http/schema.ts'
+import {
+  ChangeOwnSubscription,
+  ChangeSubscription,
+  CreateSubscription,
+  SubscriptionModel,
+  subscriptionFilter,
+  toSubscription,
+  toSubscriptionChanges,
+} from './model.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+type Options = { guard: Guard; subscriptions: Subscriptions }
+
+const changed = 'Subscription changed'
+
+export function subscriptionRoutes({ guard, subscriptions }: Options) {
+  const tag = 'Subscriptions'
+  return new Elysia({ prefix: '/subscriptions' })
+    .use(guard)
+    .get(
+      '',
+      async ({ principal, query, path, set }) => {
+        const page = await subscriptions.list(pageOfQuery(query), principal.userId)
+        linkNext({ set, path, query }, page)
+        return envelope(page.rows.map(toSubscription))
+      },
+      {
+        ...operation('user', {
+          id: 'listSubscriptions',
+          summary: 'List own subscriptions',
+          tag,
+          query: true,
+          paged: true,
+          data: t.Array(SubscriptionModel),
+        }),
+        query: closed(pageQuery),
+      },
+    )
+    .patch(
+      '/:id',
+      async ({ principal, params, body }) => {
+        const { id } = await subscriptions.findOwn(principal, toInteger(params.id))
+        return envelope(toSubscription(await subscriptions.change(id, toSubscriptionChanges(body))), changed)
+      },
+      {
+        ...operation('user', {
+          id: 'changeSubscription',
+          summary: 'Make a subscription the default',
+          description: 'The default is used wherever `subscription_id` is absent.',
+          tag,
+          body: true,
+          data: SubscriptionModel,
+          message: changed,
+          errors: ['forbidden', 'not_found'],
+        }),
+        params: idParams('Subscription id'),
+        body: ChangeOwnSubscription,
+      },
+    )
+}
+
+export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
+  const tag = 'Administration'
+  return new Elysia({ prefix: '/admin/subscriptions' })
+    .use(guard)
+    .get(
+      '',
+      async ({ query: { user_id, ...query }, path, set }) => {
+        const page = await subscriptions.list(
+          pageOfQuery(query),
+          user_id === undefined ? undefined : toInteger(user_id),
+        )
+        linkNext({ set, path, query: { ...query, ...(user_id !== undefined && { user_id }) } }, page)
+        return envelope(page.rows.map(toSubscription))
+      },
+      {
+        ...operation('admin', {
+          id: 'listAllSubscriptions',
+          summary: 'List the subscriptions of all users, or of one',
+          tag,
+          query: true,
+          paged: true,
+          data: t.Array(SubscriptionModel),
+        }),
+        query: closed({ ...subscriptionFilter, ...pageQuery }),
+      },
+    )
+    .post(
+      '',
+      async ({ body, set }) => {
+        const subscription = await subscriptions.create({
+          userId: body.user_id,
+          name: body.name,
+          isDefault: body.is_default,
+          maxSites: body.max_sites ?? 0,
+        })
+        set.status = 201
+        return envelope(toSubscription(subscription), 'Subscription created')
+      },
+      {
+        ...operation('admin', {
+          id: 'createSubscription',
+          summary: 'Create a subscription',
+          description: "A user's first is the default.",
+          tag,
+          body: true,
+          status: 201,
+          data: SubscriptionModel,
+          message: 'Subscription created',
+          errors: ['not_found'],
+        }),
+        body: CreateSubscription,
+      },
+    )
+    .get('/:id', async ({ params }) => envelope(toSubscription(await subscriptions.find(toInteger(params.id)))), {
+      ...operation('admin', {
+        id: 'getSubscription',
+        summary: 'Show a subscription',
+        tag,
+        data: SubscriptionModel,
+        errors: ['not_found'],
+      }),
+      params: idParams('Subscription id'),
+    })
+    .patch(
+      '/:id',
+      async ({ params, body }) =>
+        envelope(
+          toSubscription(await subscriptions.change(toInteger(params.id), toSubscriptionChanges(body))),
+          changed,
+        ),
+      {
+        ...operation('admin', {
+          id: 'changeAnySubscription',
+          summary: 'Change a subscription',
+          description: 'In a suspended one, sites can be read and not changed.',
+          tag,
+          body: true,
+          data: SubscriptionModel,
+          message: changed,
+          errors: ['not_found'],
+        }),
+        params: idParams('Subscription id'),
+        body: ChangeSubscription,
+      },
+    )
+}

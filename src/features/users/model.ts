@@ -1,0 +1,58 @@
+/** What `/admin/users` takes and gives. */
+import { t } from 'elysia'
+import { formatTimestamp } from '../../core/timestamp.ts'
+import { choice, closed, emailAddress, idOut, label, timestampOut } from '../../http/schema.ts'
+import type { Activation, User } from './users.ts'
+
+const role = () => choice(['admin', 'customer'])
+const status = () => choice(['active', 'disabled'])
+
+export const CreateUser = closed({ email: emailAddress(), name: label(['Ada Lovelace']), role: role() })
+export const ChangeUser = closed({
+  name: t.Optional(label(['Ada Lovelace'])),
+  role: t.Optional(role()),
+  status: t.Optional(status()),
+})
+
+const fields = {
+  id: idOut(),
+  email: emailAddress(),
+  name: t.String({ examples: ['Ada Lovelace'] }),
+  role: role(),
+  status: status(),
+  two_factor_enabled: t.Boolean(),
+  created_at: timestampOut(),
+  updated_at: timestampOut(),
+}
+
+export const AccountModel = t.Object(fields, { additionalProperties: false, title: 'Account' })
+export const InvitedAccountModel = t.Object(
+  {
+    ...fields,
+    activation: t.Object(
+      { token: t.String({ examples: ['Zm9vYmFy…'], description: 'Shown this once' }), expires_at: timestampOut() },
+      { additionalProperties: false, description: 'Sets the password at `POST /auth/password-reset/confirm`' },
+    ),
+  },
+  { additionalProperties: false, title: 'InvitedAccount' },
+)
+
+export function toAccount(user: User) {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    status: user.status,
+    two_factor_enabled: user.totpEnabledAt !== null,
+    created_at: formatTimestamp(user.createdAt),
+    updated_at: formatTimestamp(user.updatedAt),
+  }
+}
+
+export function toInvitedAccount({ user, activation }: { user: User; activation: Activation }) {
+  return {
+    ...toAccount(user),
+    activation: { token: activation.token, expires_at: formatTimestamp(activation.expiresAt) },
+  }
+}

@@ -1,0 +1,134 @@
+/** Users, as administrators and the command line see them. */
+import { and, asc, eq, exists, gt, ne, or } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Role } from '../../core/principal.ts'
+import { newToken, sha256 } from '../../crypto/secret.ts'
+import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
+import { passwordTokens, users } from '../../db/tables.ts'
+
+export type User = typeof users.$inferSelect
+export type Activation = { token: string; expiresAt: number }
+export type NewUser = { email: string; name: string; role: Role }
+export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'disabled' }
+
+export type UsersOptions = {
+  store: Store
+  clock: Clock
+  /** Ends a user's sessions, in the transaction that takes the access away. */
+  endSessions(tx: Queries, userId: number): Promise<void>
+}
+
+export type Users = ReturnType<typeof createUsers>
+
+const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
+
+export function createUsers({ store, clock, endSessions }: UsersOptions) {
+  async function insert(tx: Queries, user: NewUser, passwordHash: string | null): Promise<User> {
+    const now = clock.now()
+    return tx
+      .insert(users)
+      .values({ ...user, email: user.email.toLowerCase(), passwordHash, status: 'active', createdAt: now, updatedAt: now })
+      .returning()
+      .get()
+  }
+
+  return {
+    async list(page: PageRequest): Promise<Page<User>> {
+      const rows = await store.read
+        .select()
+        .from(users)
+        .where(gt(users.id, page.afterId))
+        .orderBy(asc(users.id))
+        .limit(page.limit + 1)
+      return pageOf(rows, page)
+    },
+
+    /** @throws AppError `not_found` */
+    async get(id: number): Promise<User> {
+      const [user] = await store.read.select().from(users).where(eq(users.id, id))
+      if (!user) throw new AppError('not_found', 'No such user')
+      return user
+    },
+
+    async findByEmail(email: string): Promise<User | undefined> {
+      const [user] = await store.read.select().from(users).where(eq(users.email, email.toLowerCase()))
+      return user
+    },
+
+    async count(): Promise<number> {
+      return store.read.$count(users)
+    },
+
+    /**
+     * Makes a user who has yet to choose a password, and the token to do it with, shown this once and valid for 24
+     * hours (ASVS V6.4.1).
+     *
+     * @throws AppError `conflict` when the email is taken
+     */
+    async invite(user: NewUser): Promise<{ user: User; activation: Activation }> {
+      const token = newToken()
+      const createdAt = clock.now()
+      const expiresAt = createdAt + ACTIVATION_TTL_MS
+      const created = await store
+        .write(async (tx) => {
+          const row = await insert(tx, user, null)
+          await tx.insert(passwordTokens).values({ userId: row.id, tokenHash: sha256(token), createdAt, expiresAt })
+          return row
+        })
+        .catch(emailTaken)
+      return { user: created, activation: { token, expiresAt } }
+    },
+
+    /** Makes a user with a password, for the command line. @throws AppError `conflict` when the email is taken */
+    async create(user: NewUser, passwordHash: string): Promise<User> {
+      return store.write((tx) => insert(tx, user, passwordHash)).catch(emailTaken)
+    },
+
+    /**
+     * A new role or status ends the user's sessions; keys follow at their next request, since both are read with them.
+     *
+     * @throws AppError `not_found`, `conflict` when it would cost the last active administrator
+     */
+    async change(id: number, changes: UserChanges): Promise<User> {
+      return store.write(async (tx) => {
+        const [before] = await tx.select().from(users).where(eq(users.id, id))
+        if (!before) throw new AppError('not_found', 'No such user')
+        const { role = before.role, status = before.status } = changes
+        const staysAdministrator = role === 'admin' && status === 'active'
+        const [changed] = await tx
+          .update(users)
+          .set({ ...changes, updatedAt: clock.now() })
+          .where(and(eq(users.id, id), staysAdministrator ? undefined : isNotLastAdministrator(tx, id)))
+          .returning()
+        if (!changed) throw new AppError('conflict', 'This is the last active administrator; make another one first')
+        if (role !== before.role || status !== before.status) await endSessions(tx, id)
+        return changed
+      })
+    },
+
+    /** Sets a password over the owner's head, for the command line: ends every session of the user. */
+    async setPassword(id: number, passwordHash: string): Promise<void> {
+      await store.write(async (tx) => {
+        await tx.update(users).set({ passwordHash, updatedAt: clock.now() }).where(eq(users.id, id))
+        await tx.delete(passwordTokens).where(eq(passwordTokens.userId, id))
+        await endSessions(tx, id)
+      })
+    },
+  }
+}
+
+/** In WHERE rather than a read before: two administrators who demote each other at once can't both succeed. */
+function isNotLastAdministrator(tx: Queries, id: number) {
+  const others = tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.role, 'admin'), eq(users.status, 'active'), ne(users.id, id)))
+  return or(ne(users.role, 'admin'), ne(users.status, 'active'), exists(others))
+}
+
+function emailTaken(error: unknown): never {
+  if (isUniqueViolation(error)) throw new AppError('conflict', 'email: another user has this address')
+  throw error
+}

@@ -1,0 +1,76 @@
+/** Reads a JSON body, strictly: size, media type, encoding, syntax, duplicate names. */
+import { AppError } from '../core/errors.ts'
+
+const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+
+/**
+ * @param maxBytes a longer body is not read to its end
+ * @returns the parsed body, or null when none was sent
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `bad_request`
+ */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  const { headers } = request
+  if (!hasBody(headers)) return null
+  if (!JSON_MEDIA_TYPE.test(headers.get('content-type') ?? '') || headers.has('content-encoding')) {
+    throw new AppError('unsupported_media_type')
+  }
+  const bytes = await readBytes(request, maxBytes)
+  if (bytes.length === 0) return null
+  return parseJson(bytes)
+}
+
+function hasBody(headers: Headers): boolean {
+  return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new AppError('payload_too_large', `The request body must be at most ${maxBytes} bytes`)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  // A chunked body states no length beforehand: count while reading, and stop reading at the cap.
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  let body: unknown
+  let text: string
+  try {
+    // A byte-order mark is kept, and refused by the parser (RFC 8259 §8.1).
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    body = JSON.parse(text)
+  } catch {
+    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8')
+  }
+  if (hasDuplicateNames(text)) throw new AppError('bad_request', 'The body names a field twice')
+  return body
+}
+
+/**
+ * RFC 8259 §4: names should be unique. JSON.parse takes the last of two, another parser the first: a request that
+ * two programs read differently is refused.
+ *
+ * @param text JSON that has been parsed successfully, so that its strings and brackets can be trusted
+ */
+function hasDuplicateNames(text: string): boolean {
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
+  const objects: (Set<string> | undefined)[] = []
+  let lastString = ''
+  for (const [value] of text.matchAll(token)) {
+    if (value === '{') objects.push(new Set())
+    else if (value === '[') objects.push(undefined)
+    else if (value === '}' || value === ']') objects.pop()
+    else if (value === ':') {
+      const names = objects.at(-1)
+      const name: string = JSON.parse(lastString)
+      if (names?.has(name)) return true
+      names?.add(name)
+    } else lastString = value
+  }
+  return false
+}

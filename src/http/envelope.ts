@@ -1,0 +1,23 @@
+/** The contract's envelope: every response is `{data, error, message}`. */
+import { type TSchema, t } from 'elysia'
+
+export type Envelope<Data> = { data: Data; error: null; message: string }
+
+/** Wraps a success. Every route calls this itself, so that what it returns is what is sent. */
+export function envelope<Data>(data: Data, message = ''): Envelope<Data> {
+  return { data, error: null, message }
+}
+
+/** The schema of a success. */
+export function envelopeOf(data: TSchema, message: string) {
+  return t.Object(
+    { data, error: t.Null(), message: t.String({ examples: [message] }) },
+    { additionalProperties: false },
+  )
+}
+
+/** The schema of every error. */
+export const ErrorEnvelope = t.Object(
+  { data: t.Null(), error: t.String({ examples: ['not found'] }), message: t.String({ examples: ['No such site'] }) },
+  { additionalProperties: false, title: 'Error' },
+)

@@ -1,0 +1,66 @@
+/** Who may call a route: the `auth` macro refuses before the body is read, so a stranger learns nothing from it. */
+import { bearer } from '@elysiajs/bearer'
+import { Elysia } from 'elysia'
+import { AppError } from '../core/errors.ts'
+import type { Principal } from '../core/principal.ts'
+import { readJson } from './body.ts'
+import { type Visit, visit } from './visit.ts'
+
+/**
+ * - `user`: a JWT or an API key
+ * - `session`: a JWT; a key can't manage credentials, or one leaked key would make more of them
+ * - `admin`: a JWT or an API key of an administrator
+ */
+export type Access = 'user' | 'session' | 'admin'
+
+type Context = { request: Request; visit: Visit; bearer?: string | undefined }
+
+/**
+ * Every route declares one of two macros: `auth`, which gives its handler a `principal`, or `open`, for anyone.
+ *
+ * @param options.maxBodyBytes the cap on a request body, in bytes
+ */
+export function createGuard({ maxBodyBytes }: { maxBodyBytes: number }) {
+  return new Elysia({ name: 'guard' })
+    .use(visit)
+    .use(bearer())
+    .macro({
+      open: {
+        parse: ({ request }: Context) => readJson(request, maxBodyBytes),
+      },
+      auth(access: Access) {
+        return {
+          // Elysia parses before it transforms, hence the same question twice.
+          parse({ request, visit }: Context) {
+            authorize(visit, access)
+            return readJson(request, maxBodyBytes)
+          },
+          transform(context: Context) {
+            authorize(context.visit, access)
+            // The plugin also takes a token from the query, and `BearerXabc` for `abc`. What it hands to the
+            // handlers must be the credential that the gate has checked.
+            if (context.bearer !== context.visit.bearer) throw new AppError('not_authenticated')
+          },
+          resolve({ visit }: Context) {
+            return { principal: authorize(visit, access) }
+          },
+        }
+      },
+    })
+}
+
+export type Guard = ReturnType<typeof createGuard>
+
+/** @throws AppError `not_authenticated`, `forbidden` */
+function authorize({ principal }: Visit, access: Access): Principal {
+  if (!principal) throw new AppError('not_authenticated')
+  if (access === 'session' && principal.credential.kind !== 'jwt') {
+    throw new AppError('forbidden', 'An API key can not do this; log in and use the JWT', {
+      'www-authenticate': 'Bearer realm="ncp", error="insufficient_scope"',
+    })
+  }
+  if (access === 'admin' && principal.role !== 'admin') {
+    throw new AppError('forbidden', 'Only an administrator may do this')
+  }
+  return principal
+}

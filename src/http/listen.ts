@@ -1,0 +1,56 @@
+/** Opens the port: TLS, limits of the connection, and the last resort when even the error handler fails. */
+import { catalogue } from '../core/errors.ts'
+import { baseHeaders } from './headers.ts'
+
+export type ListenOptions = {
+  /** Undefined listens on every address, IPv6 and IPv4. */
+  host: string | undefined
+  port: number
+  /** PEM; undefined serves plain HTTP, for a proxy in front. */
+  tls: { cert: string; key: string } | undefined
+}
+
+/** Forward secrecy and AEAD only (ASVS V12.1.2); Bun would also offer CBC suites. TLS 1.3 has its own list. */
+const CIPHERS = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+const TLS_1_2 = 0x0303
+
+/** Bun refuses longer bodies itself and without our envelope, so this stays far above the cap that `readJson` holds. */
+const MAX_REQUEST_BODY_BYTES = 128 * 1024 * 1024
+/** Seconds without a byte until a connection is closed: a slow sender can't hold it open (never 0). */
+const IDLE_TIMEOUT_SECONDS = 15
+
+/** @throws Error when the port is taken or the certificate unusable */
+export function listen(
+  fetch: (request: Request) => Response | Promise<Response>,
+  { host, port, tls }: ListenOptions,
+): Bun.Server<undefined> {
+  const options = {
+    port,
+    fetch,
+    development: false,
+    idleTimeout: IDLE_TIMEOUT_SECONDS,
+    maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
+    error: lastResort,
+    ...(tls && { tls: { ...tls, ciphers: CIPHERS, minVersion: TLS_1_2 } }),
+  }
+  if (host !== undefined) return Bun.serve({ ...options, hostname: host })
+  try {
+    return Bun.serve({ ...options, hostname: '::' })
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'EADDRINUSE') throw error
+    // A kernel without IPv6.
+    return Bun.serve({ ...options, hostname: '0.0.0.0' })
+  }
+}
+
+function lastResort(): Response {
+  const { status, error, message } = catalogue.internal
+  return new Response(JSON.stringify({ data: null, error, message }), { status, headers: baseHeaders })
+}

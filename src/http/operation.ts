@@ -1,0 +1,85 @@
+/** Says of a route what the OpenAPI document and the guard need to know, in one place. */
+import type { DocumentDecoration, TSchema } from 'elysia'
+import type { ErrorCode } from '../core/errors.ts'
+import { catalogue } from '../core/errors.ts'
+import { ErrorEnvelope, envelopeOf } from './envelope.ts'
+import type { Access } from './guard.ts'
+
+type Operation = {
+  /** The OpenAPI operation id: a verb and a noun. */
+  id: string
+  summary: string
+  description?: string
+  tag: string
+  /** The success: its `data`, its `message`, and 200 unless stated. */
+  data: TSchema
+  message?: string
+  status?: 200 | 201
+  /** Whether it is a list in pages. */
+  paged?: boolean
+  /** Errors beside those that every operation of its kind can give. */
+  errors?: ErrorCode[]
+  /** Whether it takes a body. */
+  body?: boolean
+  /** Whether it takes query parameters. */
+  query?: boolean
+}
+
+/** Errors that any operation can give. */
+const always: ErrorCode[] = ['bad_request', 'rate_limited', 'internal', 'unavailable']
+const refusals: Record<Access, ErrorCode[]> = {
+  user: ['not_authenticated'],
+  session: ['not_authenticated', 'forbidden'],
+  admin: ['not_authenticated', 'forbidden'],
+}
+
+/** For a route that anyone may call. */
+export function openOperation(operation: Operation) {
+  return { open: true as const, detail: { ...describe(operation, []), security: [] } }
+}
+
+/** For a route behind the guard. */
+export function operation<Level extends Access>(access: Level, operation: Operation) {
+  return { auth: access, detail: { ...describe(operation, refusals[access]), security: [{ bearer: [] }] } }
+}
+
+function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecoration {
+  const codes = [
+    ...always,
+    ...guardErrors,
+    ...(operation.body ? (['payload_too_large', 'unsupported_media_type', 'validation_error'] as const) : []),
+    ...(operation.query ? (['validation_error'] as const) : []),
+    ...(operation.errors ?? []),
+  ]
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    ...(operation.description && { description: operation.description }),
+    tags: [operation.tag],
+    // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types only spell optional fields otherwise.
+    responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
+  } as DocumentDecoration
+}
+
+function success({ data, message = '', paged }: Operation) {
+  return {
+    description: message === '' ? 'Success' : message,
+    ...(paged && { 'x-paged': true }),
+    content: { 'application/json': { schema: envelopeOf(data, message) } },
+  }
+}
+
+/** One response a status; codes that share a status share its description. */
+function failures(codes: ErrorCode[]) {
+  const texts = new Map<number, Set<string>>()
+  for (const code of codes) {
+    const { status, error } = catalogue[code]
+    texts.set(status, (texts.get(status) ?? new Set()).add(`\`${error}\``))
+  }
+  return Object.fromEntries(
+    [...texts].map(([status, errors]) => [
+      `${status}`,
+      { description: [...errors].join(' or '), content: { 'application/json': { schema: ErrorEnvelope } } },
+    ]),
+  )
+}

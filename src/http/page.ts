@@ -1,0 +1,31 @@
+/** Pages on the wire: `limit` and `cursor` in, a Link header out (RFC 8288). */
+import { t } from 'elysia'
+import { PAGE_LIMIT, type Page, type PageRequest, pageRequest } from '../core/page.ts'
+import { integerText, text, toInteger } from './schema.ts'
+
+/** The query parameters of every list. */
+export const pageQuery = {
+  limit: t.Optional(
+    integerText({ minimum: 1, maximum: PAGE_LIMIT.maximum, default: PAGE_LIMIT.default, description: 'Entries a page' }),
+  ),
+  cursor: t.Optional(
+    text({ maxLength: 64, description: 'Where the page begins: take it from the Link header of the page before' }),
+  ),
+}
+
+type PageQuery = { limit?: string; cursor?: string }
+
+/** @throws AppError `validation_error` for a cursor that we never gave out */
+export function pageOfQuery({ limit, cursor }: PageQuery): PageRequest {
+  return pageRequest(limit === undefined ? undefined : toInteger(limit), cursor)
+}
+
+/** Names the next page in a Link header: a relative reference, so that it never repeats a Host that the client made up. */
+export function linkNext(
+  { set, path, query }: { set: { headers: Record<string, string | number> }; path: string; query: object },
+  { nextCursor }: Page<unknown>,
+): void {
+  if (nextCursor === undefined) return
+  const parameters = new URLSearchParams({ ...query, cursor: nextCursor })
+  set.headers.link = `<${path}?${parameters}>; rel="next"`
+}

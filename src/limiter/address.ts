@@ -1,0 +1,74 @@
+/** Client addresses: which one a request comes from, and which ones count as the same client. */
+import ipaddr from 'ipaddr.js'
+
+export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+export type ClientAddress = {
+  /** The address in its shortest form, for logs and sessions. */
+  address: string
+  /** What limits count by: an IPv4 address, or the /64 of an IPv6 one, since a customer of an ISP gets at least that. */
+  group: string
+}
+
+const UNKNOWN: ClientAddress = { address: 'unknown', group: 'unknown' }
+/** Peers seen lately; parsing an IPv6 address costs more than the rest of the gate. */
+const MEMO_ENTRIES = 10_000
+
+/**
+ * @param texts CIDR ranges or single addresses, IPv4 or IPv6
+ * @throws Error for a text that is neither
+ */
+export function parseRanges(texts: readonly string[]): AddressRange[] {
+  return texts.map((text) => {
+    const address = ipaddr.isValid(text) ? ipaddr.process(text) : undefined
+    return address ? [address, address.kind() === 'ipv4' ? 32 : 128] : ipaddr.parseCIDR(text)
+  })
+}
+
+/**
+ * Makes the function that tells a request's client. `X-Forwarded-For` is read right to left, and only as far as the
+ * hops are trusted proxies: what stands further left was written by the client (ASVS V4.1.3).
+ */
+export function createClientAddress(trustedProxies: readonly AddressRange[]) {
+  const memo = new Map<string, ClientAddress>()
+
+  function describe(text: string): ClientAddress {
+    const known = memo.get(text)
+    if (known) return known
+    if (!ipaddr.isValid(text)) return UNKNOWN
+    const ip = ipaddr.process(text)
+    const address = ip.toString()
+    const group = ip instanceof ipaddr.IPv6 ? `${networkOf(ip)}/64` : address
+    const client = { address, group }
+    if (memo.size >= MEMO_ENTRIES) memo.clear()
+    memo.set(text, client)
+    return client
+  }
+
+  function isTrusted(text: string): boolean {
+    if (!ipaddr.isValid(text)) return false
+    const ip = ipaddr.process(text)
+    return trustedProxies.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
+  }
+
+  /**
+   * @param peer the socket's address; undefined when the connection is already gone
+   * @param forwardedFor the `X-Forwarded-For` header
+   */
+  return function clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress {
+    if (peer === undefined) return UNKNOWN
+    if (trustedProxies.length === 0 || forwardedFor === null || !isTrusted(peer)) return describe(peer)
+    const hops = forwardedFor.split(',').map((hop) => hop.trim())
+    let client = peer
+    while (hops.length > 0 && isTrusted(client)) {
+      const hop = hops.pop() ?? ''
+      if (!ipaddr.isValid(hop)) break
+      client = hop
+    }
+    return describe(client)
+  }
+}
+
+function networkOf(ip: ipaddr.IPv6): string {
+  return new ipaddr.IPv6([...ip.parts.slice(0, 4), 0, 0, 0, 0]).toString()
+}

@@ -1,0 +1,34 @@
+/** The one table of rate-limit policies: which request falls under which, and by what it is counted. */
+import type { Policy } from './limiter.ts'
+
+export type Policies = {
+  /** By client address: requests whose path decides alone. */
+  byAddress(method: string, path: string): Policy | undefined
+  /** By user: everything else with a valid credential; JWTs and all keys of a user share one bucket. */
+  user: Policy
+  /** By client address: everything else without one. */
+  anonymous: Policy
+}
+
+/** Requests per minute. */
+export type Limits = { login: number; passwordReset: number; user: number; anonymous: number; probe: number }
+
+const WINDOW_SECONDS = 60
+
+export function createPolicies(limits: Limits): Policies {
+  const policy = (name: string, limit: number): Policy => ({ name, limit, windowSeconds: WINDOW_SECONDS })
+  const login = policy('login', limits.login)
+  const passwordReset = policy('password-reset', limits.passwordReset)
+  const probe = policy('probe', limits.probe)
+
+  return {
+    byAddress(method, path) {
+      if (path === '/api/v1/auth/login') return method === 'POST' ? login : undefined
+      if (path.startsWith('/api/v1/auth/password-reset')) return passwordReset
+      if (path === '/livez' || path === '/readyz') return probe
+      return undefined
+    },
+    user: policy('user', limits.user),
+    anonymous: policy('anonymous', limits.anonymous),
+  }
+}
