@@ -25,16 +25,18 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 
-  return new Elysia(strict)
-    // 1. Every response starts from the same headers.
-    .headers(baseHeaders)
-    // 2. Whatever is thrown from here on becomes the envelope; an unknown route too.
-    .use(errors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) }))
-    // 3. Before routing: request id, address, credential, rate limit.
-    .use(gate({ clock, limiter, policies, peerAddress, clientAddress, authenticate: credentials.authenticate }))
-    // 4. The route: its guard asks who calls, its schemas what is sent, its service answers.
-    .use(described)
-    .use(docs)
+  return (
+    new Elysia(strict)
+      // 1. Every response starts from the same headers.
+      .headers(baseHeaders)
+      // 2. Whatever is thrown from here on becomes the envelope; an unknown route too.
+      .use(errors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) }))
+      // 3. Before routing: request id, address, credential, rate limit.
+      .use(gate({ clock, limiter, policies, peerAddress, clientAddress, authenticate: credentials.authenticate }))
+      // 4. The route: its guard asks who calls, its schemas what is sent, its service answers.
+      .use(described)
+      .use(docs)
+  )
 }
 
 /** The routes that the OpenAPI document describes. */

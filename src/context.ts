@@ -79,7 +79,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   })
 
   let isReady = false
-  const flushing = setInterval(() => usage.flush().catch((err) => log.error({ err }, 'usage not written')), USAGE_FLUSH_MS)
+  const flushing = setInterval(
+    () => usage.flush().catch((err) => log.error({ err }, 'usage not written')),
+    USAGE_FLUSH_MS,
+  )
   flushing.unref()
 
   return {
@@ -108,7 +111,12 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     apiKeys,
     subscriptions,
     sites,
-    readiness: { is: () => isReady, set: (ready: boolean) => void (isReady = ready) },
+    readiness: {
+      is: () => isReady,
+      set(ready: boolean) {
+        isReady = ready
+      },
+    },
 
     /** Writes what is still in memory and closes the database. */
     async close(): Promise<void> {

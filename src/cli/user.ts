@@ -1,13 +1,13 @@
 /** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
 import { password as promptPassword } from '@clack/prompts'
 import type { Command } from 'commander'
+import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { isEmailAddress } from '../core/email.ts'
 import { AppError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { PAGE_LIMIT, pageRequest } from '../core/page.ts'
 import type { Role } from '../core/principal.ts'
-import { type Context, createContext } from '../context.ts'
 import { checkPasswordRules } from '../crypto/password-rules.ts'
 import { toAccount, toInvitedAccount } from '../features/users/model.ts'
 import type { User } from '../features/users/users.ts'
@@ -34,7 +34,9 @@ export function addUser(program: Command): void {
   withSettings(user.command('list'), ['data'])
     .description('list all users')
     .option('--json', 'print JSON')
-    .action((options: { json?: true }, command: Command) => withContext(command, (context) => listUsers(context, options)))
+    .action((options: { json?: true }, command: Command) =>
+      withContext(command, (context) => listUsers(context, options)),
+    )
 
   oneUser('passwd', 'set the password of a user and end all sessions of the user', async (context, found, options) => {
     const password = await readPassword(options.passwordStdin === true)
@@ -44,7 +46,9 @@ export function addUser(program: Command): void {
     await context.initialAdmin.forget(found.id)
     return found
   }).option('--password-stdin', 'read the password from standard input')
-  oneUser('disable', 'refuse all credentials of a user', (context, { id }) => context.users.change(id, { status: 'disabled' }))
+  oneUser('disable', 'refuse all credentials of a user', (context, { id }) =>
+    context.users.change(id, { status: 'disabled' }),
+  )
   oneUser('enable', 'let a disabled user in again', (context, { id }) => context.users.change(id, { status: 'active' }))
   oneUser('reset-2fa', 'switch two-factor authentication off for a user who lost it', async (context, { id }) => {
     await context.twoFactor.reset(id)
@@ -80,13 +84,18 @@ async function createUser(context: Context, { email, name = email, role, passwor
   const password = passwordStdin ? await readPassword(true) : undefined
   if (password === undefined) {
     const invited = await context.users.invite({ email, name, role })
-    if (json) return printJson(toInvitedAccount(invited))
-    show(invited.user, {})
-    print(`activation token, valid for 24 hours: ${invited.activation.token}`)
+    if (json) {
+      printJson(toInvitedAccount(invited))
+    } else {
+      show(invited.user, {})
+      print(`activation token, valid for 24 hours: ${invited.activation.token}`)
+    }
     return
   }
   await checkPasswordRules('password', password, email)
-  show(await context.users.create({ email, name, role }, await context.passwords.hash(password)), { ...(json && { json }) })
+  show(await context.users.create({ email, name, role }, await context.passwords.hash(password)), {
+    ...(json && { json }),
+  })
 }
 
 async function listUsers({ users }: Context, { json }: { json?: true }): Promise<void> {
@@ -102,7 +111,10 @@ async function listUsers({ users }: Context, { json }: { json?: true }): Promise
 }
 
 function show(user: User, { json }: { json?: true }): void {
-  if (json) return printJson(toAccount(user))
+  if (json) {
+    printJson(toAccount(user))
+    return
+  }
   const { id, email, role, status, totpEnabledAt } = user
   print([id, email, role, status, totpEnabledAt === null ? '-' : '2fa'].join('\t'))
 }

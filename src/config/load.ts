@@ -1,6 +1,7 @@
 /** Reads the configuration: default < environment < flag. The only file that reads the environment. */
-import { parseRanges } from '../limiter/address.ts'
+
 import { isEmailAddress } from '../core/email.ts'
+import { parseRanges } from '../limiter/address.ts'
 import { type Config, type Setting, schema } from './schema.ts'
 
 /** Everything that is wrong with the configuration, at once. */
@@ -50,7 +51,8 @@ function contradictions({ tlsCert, tlsKey, trustedProxies, adminEmail }: Config)
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     problems.push('--tls-cert and --tls-key: give both or neither')
   }
-  if (adminEmail !== undefined && !isEmailAddress(adminEmail)) problems.push('NCP_ADMIN_EMAIL: must be an email address')
+  if (adminEmail !== undefined && !isEmailAddress(adminEmail))
+    problems.push('NCP_ADMIN_EMAIL: must be an email address')
   try {
     parseRanges(trustedProxies ?? [])
   } catch {

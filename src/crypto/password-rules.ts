@@ -1,6 +1,7 @@
 /** Which passwords may be set: long enough, not too long, not one that everybody tries first. No composition rules. */
-import commonPasswordsFile from '@zxcvbn-ts/language-common/src/passwords.json' with { type: 'file' }
+
 import { hostname } from 'node:os'
+import commonPasswordsFile from '@zxcvbn-ts/language-common/src/passwords.json' with { type: 'file' }
 import { AppError } from '../core/errors.ts'
 
 export const PASSWORD_LENGTH = { minimum: 8, maximum: 256 }

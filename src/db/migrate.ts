@@ -1,7 +1,7 @@
 /** Brings a database to this program's schema: in order, each file once, all or nothing. */
 import type { Database } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
-import { type Migration, migrations as bundled } from './migrations.ts'
+import { migrations as bundled, type Migration } from './migrations.ts'
 
 type Applied = { name: string; hash: string }
 

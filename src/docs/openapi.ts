@@ -63,13 +63,17 @@ export async function openApiDocument(routes: AnyElysia): Promise<Document> {
 /** What the plugin leaves to do: it writes 3.0, three media types per body, and every schema in full at each use. */
 function tidy(document: Document): Document {
   const schemas: Json = {}
+  const errors: Json = {}
   for (const path of Object.values(document.paths)) {
     for (const operation of Object.values(path)) {
       const { parameters = [] } = operation
       if (parameters.length === 0) delete operation.parameters
       else operation.parameters = parameters.map(tidyParameter)
       if (operation.requestBody) keepJson(operation.requestBody)
-      for (const [status, response] of Object.entries(operation.responses)) addHeaders(status, response)
+      for (const [status, response] of Object.entries(operation.responses)) {
+        addHeaders(status, response)
+        if (status >= '400') operation.responses[status] = share(response, errors)
+      }
     }
   }
   const paths = Object.fromEntries(
@@ -83,7 +87,7 @@ function tidy(document: Document): Document {
       { description, required: true, schema: { type: 'integer', minimum: 0, examples: [119] } },
     ]),
   )
-  const components = { ...documentation.components, headers, schemas }
+  const components = { ...documentation.components, headers, responses: extractTitled(errors, schemas), schemas }
   return { ...document, openapi: '3.1.0', paths: paths as Document['paths'], components }
 }
 
@@ -114,6 +118,15 @@ function addHeaders(status: string, response: Response): void {
     delete response['x-paged']
   }
   response.headers = headers
+}
+
+/** Puts a response that many operations give into `components`, named by its description. */
+function share(response: Response, shared: Json): Response {
+  const name = `${response.description}`
+    .replaceAll(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase())
+    .replaceAll(/\W/g, '')
+  shared[name] = response
+  return { $ref: `#/components/responses/${name}` } as unknown as Response
 }
 
 /** Moves each schema that has a title into `components` and leaves a reference. */

@@ -16,7 +16,8 @@ const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp']
  */
 export function createAccessTokens({ secret, clock }: { secret: Buffer; clock: Clock }) {
   // The plugin reads a secret as text.
-  const { sign, verify } = jwt({ secret: secret.toString('hex'), alg: 'HS256', iss: ISSUER, aud: AUDIENCE }).decorator.jwt
+  const { sign, verify } = jwt({ secret: secret.toString('hex'), alg: 'HS256', iss: ISSUER, aud: AUDIENCE }).decorator
+    .jwt
 
   return {
     /** @param session `expiresAt` in milliseconds, a whole second */

@@ -6,7 +6,11 @@ import { integerText, text, toInteger } from './schema.ts'
 /** The query parameters of every list. */
 export const pageQuery = {
   limit: t.Optional(
-    integerText({ minimum: 1, maximum: PAGE_LIMIT.maximum, default: PAGE_LIMIT.default, description: 'Entries a page' }),
+    integerText({
+      minimum: 1,
+      maximum: PAGE_LIMIT.maximum,
+      description: `Entries a page; ${PAGE_LIMIT.default} when absent`,
+    }),
   ),
   cursor: t.Optional(
     text({ maxLength: 64, description: 'Where the page begins: take it from the Link header of the page before' }),

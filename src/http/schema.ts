@@ -125,10 +125,14 @@ export function idIn(examples: number[]) {
   )
 }
 
-export const idOut = () => t.Integer({ minimum: 1, examples: [1] })
+/** A whole number in a response. Not `t.Integer`, which Elysia widens to take text as well. */
+export const wholeOut = (options: { minimum: number; examples: number[]; description?: string }) =>
+  t.Unsafe<number>({ type: 'integer', ...options })
+
+export const idOut = () => wholeOut({ minimum: 1, examples: [1] })
 
 /** A whole number in a path or a query, where everything is text; read it with `toInteger`. */
-export function integerText(options: { minimum?: number; maximum?: number; description?: string; default?: number }) {
+export function integerText(options: { minimum?: number; maximum?: number; description?: string }) {
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = options
   return checked<string>(
     { type: 'integer', ...options },

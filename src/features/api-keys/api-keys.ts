@@ -74,7 +74,9 @@ export function createApiKeys({ store, clock, flushUsage }: ApiKeysOptions) {
       )
       if (removed.length > 0) return
       const [other] = await store.read.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.id, id))
-      throw other ? new AppError('forbidden', "This is another user's key") : new AppError('not_found', 'No such API key')
+      throw other
+        ? new AppError('forbidden', "This is another user's key")
+        : new AppError('not_found', 'No such API key')
     },
   }
 }

@@ -33,7 +33,13 @@ export function createCredentials({ store, verifyToken, record }: CredentialsOpt
     .where(eq(apiKeys.keyHash, sql.placeholder('hash')))
     .prepare()
   const sessionByTokenId = store.read
-    .select({ id: sessions.id, expiresAt: sessions.expiresAt, userId: users.id, role: users.role, status: users.status })
+    .select({
+      id: sessions.id,
+      expiresAt: sessions.expiresAt,
+      userId: users.id,
+      role: users.role,
+      status: users.status,
+    })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(eq(sessions.tokenId, sql.placeholder('tokenId')))

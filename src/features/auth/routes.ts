@@ -152,7 +152,8 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
         ...openOperation({
           id: 'confirmPasswordReset',
           summary: 'Set a password with a token',
-          description: 'Works once. Ends all sessions of the user, logs nobody in, leaves two-factor authentication on.',
+          description:
+            'Works once. Ends all sessions of the user, logs nobody in, leaves two-factor authentication on.',
           tag,
           body: true,
           data: t.Null(),

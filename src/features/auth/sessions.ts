@@ -16,7 +16,15 @@ export type Sessions = ReturnType<typeof createSessions>
 
 const USER_AGENT_LENGTH = 200
 
-export function createSessions({ store, clock, flushUsage }: { store: Store; clock: Clock; flushUsage(): Promise<void> }) {
+export function createSessions({
+  store,
+  clock,
+  flushUsage,
+}: {
+  store: Store
+  clock: Clock
+  flushUsage(): Promise<void>
+}) {
   return {
     async list(userId: number, page: PageRequest): Promise<Page<Session>> {
       await flushUsage()
@@ -39,7 +47,9 @@ export function createSessions({ store, clock, flushUsage }: { store: Store; clo
       )
       if (ended.length > 0) return
       const [other] = await store.read.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id))
-      throw other ? new AppError('forbidden', "This is another user's session") : new AppError('not_found', 'No such session')
+      throw other
+        ? new AppError('forbidden', "This is another user's session")
+        : new AppError('not_found', 'No such session')
     },
   }
 }

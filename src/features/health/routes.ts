@@ -6,10 +6,7 @@ import type { Guard } from '../../http/guard.ts'
 import { openOperation } from '../../http/operation.ts'
 
 const tag = 'Health'
-const HealthModel = t.Object(
-  { status: t.Literal('ok') },
-  { additionalProperties: false, title: 'Health' },
-)
+const HealthModel = t.Object({ status: t.Literal('ok') }, { additionalProperties: false, title: 'Health' })
 
 /** @param options.isReady whether requests can be served: false while starting and draining */
 export function healthRoutes({ guard, isReady }: { guard: Guard; isReady(): boolean }) {

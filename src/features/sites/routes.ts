@@ -59,20 +59,16 @@ export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
         body: CreateSite,
       },
     )
-    .get(
-      '/:id',
-      async ({ principal, params }) => envelope(toSite(await sites.find(principal, toInteger(params.id)))),
-      {
-        ...operation('user', {
-          id: 'getSite',
-          summary: 'Show a site',
-          tag,
-          data: SiteModel,
-          errors: ['forbidden', 'not_found'],
-        }),
-        params: idParams('Site id'),
-      },
-    )
+    .get('/:id', async ({ principal, params }) => envelope(toSite(await sites.find(principal, toInteger(params.id)))), {
+      ...operation('user', {
+        id: 'getSite',
+        summary: 'Show a site',
+        tag,
+        data: SiteModel,
+        errors: ['forbidden', 'not_found'],
+      }),
+      params: idParams('Site id'),
+    })
     .patch(
       '/:id',
       async ({ principal, params, body }) =>

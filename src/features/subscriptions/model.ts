@@ -1,7 +1,7 @@
 /** What `/subscriptions` and `/admin/subscriptions` take and give. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { choice, closed, idIn, idOut, integerText, label, timestampOut, whole } from '../../http/schema.ts'
+import { choice, closed, idIn, idOut, integerText, label, timestampOut, whole, wholeOut } from '../../http/schema.ts'
 import type { Subscription, SubscriptionChanges } from './subscriptions.ts'
 
 const MAX_SITES = 1_000_000
@@ -36,7 +36,7 @@ export const SubscriptionModel = t.Object(
     name: t.String({ examples: ['Business hosting'] }),
     status: status(),
     is_default: t.Boolean(),
-    max_sites: t.Integer({ minimum: 0, examples: [10], description: '0 means no limit' }),
+    max_sites: wholeOut({ minimum: 0, examples: [10], description: '0 means no limit' }),
     created_at: timestampOut(),
     updated_at: timestampOut(),
   },

@@ -37,7 +37,9 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
     const rows = await store.read
       .select()
       .from(subscriptions)
-      .where(and(userId === undefined ? undefined : eq(subscriptions.userId, userId), gt(subscriptions.id, page.afterId)))
+      .where(
+        and(userId === undefined ? undefined : eq(subscriptions.userId, userId), gt(subscriptions.id, page.afterId)),
+      )
       .orderBy(asc(subscriptions.id))
       .limit(page.limit + 1)
     return pageOf(rows, page)

@@ -29,7 +29,14 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
     const now = clock.now()
     return tx
       .insert(users)
-      .values({ ...user, email: user.email.toLowerCase(), passwordHash, status: 'active', createdAt: now, updatedAt: now })
+      .values({
+        ...user,
+        email: user.email.toLowerCase(),
+        passwordHash,
+        status: 'active',
+        createdAt: now,
+        updatedAt: now,
+      })
       .returning()
       .get()
   }

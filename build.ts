@@ -1,0 +1,28 @@
+/** Compiles `dist/ncp`: one file with the runtime, the migrations and the docs page inside. */
+import { rmSync, statSync } from 'node:fs'
+
+const outfile = 'dist/ncp'
+
+rmSync('dist', { recursive: true, force: true })
+const result = await Bun.build({
+  entrypoints: ['src/main.ts'],
+  // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
+  minify: false,
+  // Half the start-up time; it needs ESM, or the build machine's path would be baked in.
+  bytecode: true,
+  format: 'esm',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  compile: {
+    outfile,
+    // The working directory is not the program's: a `.env` or `bunfig.toml` there must change nothing.
+    autoloadDotenv: false,
+    autoloadBunfig: false,
+    autoloadTsconfig: false,
+    autoloadPackageJson: false,
+  },
+})
+if (!result.success) {
+  for (const log of result.logs) process.stderr.write(`${log}\n`)
+  process.exit(1)
+}
+process.stdout.write(`${outfile}: ${(statSync(outfile).size / 1e6).toFixed(0)} MB\n`)

@@ -1,0 +1,205 @@
+/** Login, logout, and what a JWT is worth. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+
+let panel: Panel
+let ada: Customer
+beforeAll(async () => {
+  panel = await startPanel()
+  ada = await panel.customer()
+})
+afterAll(() => panel.stop())
+
+const login = (body: unknown, headers: Record<string, string> = {}) =>
+  panel.send('POST', '/auth/login', { body, headers })
+
+describe('login', () => {
+  test('gives a JWT and the user, exactly as the contract says', async () => {
+    const answer = await login({ email: ada.email, password: PASSWORD })
+    expect(answer.status).toBe(200)
+    expect(answer.message).toBe('Login successful')
+    expect(answer.data).toEqual({
+      token: expect.any(String),
+      user: { id: ada.id, email: ada.email, name: expect.any(String), role: 'customer' },
+    })
+  })
+
+  test('takes the email in any case', async () => {
+    expect((await login({ email: ada.email.toUpperCase(), password: PASSWORD })).status).toBe(200)
+  })
+
+  test('takes composed and decomposed characters of a password alike', async () => {
+    const bob = await panel.customer()
+    const changed = await panel.post('/auth/password', bob.token, {
+      current_password: PASSWORD,
+      new_password: 'caf\u00e9 au lait',
+    })
+    expect(changed.status).toBe(200)
+    expect((await login({ email: bob.email, password: 'cafe\u0301 au lait' })).status).toBe(200)
+  })
+
+  test('answers an unknown email, a wrong and an empty password, a disabled and an inactivated user alike', async () => {
+    const admin = await panel.admin()
+    const disabled = await panel.customer()
+    await panel.patch(`/admin/users/${disabled.id}`, admin, { status: 'disabled' })
+    await panel.post('/admin/users', admin, { email: 'new@example.com', name: 'New', role: 'customer' })
+    const attempts = [
+      { email: 'nobody@example.com', password: PASSWORD },
+      { email: ada.email, password: 'wrong password' },
+      { email: ada.email, password: '' },
+      { email: disabled.email, password: PASSWORD },
+      { email: 'new@example.com', password: PASSWORD },
+      { email: 'new@example.com', password: '' },
+    ]
+    for (const attempt of attempts) {
+      const hashesBefore = panel.context.passwords.hashed
+      const { status, data, error, message, headers } = await login(attempt)
+      expect({ status, data, error, message }).toEqual({
+        status: 401,
+        data: null,
+        error: 'invalid credentials',
+        message: 'Unknown email or wrong password',
+      })
+      expect(headers.get('www-authenticate')).toBe('Bearer realm="ncp"')
+      // The same work for each, counted rather than timed.
+      expect(panel.context.passwords.hashed - hashesBefore).toBe(1)
+    }
+  })
+
+  test.each([
+    [{}, 400, 'email: is required'],
+    [{ email: 'ada@example.com' }, 400, 'password: is required'],
+    [{ email: ['ada@example.com'], password: 'x' }, 400, 'email: must be a string'],
+    [{ email: 'ada@example.com', password: { $ne: 1 } }, 400, 'password: must be a string'],
+    [{ email: 'ada@example.com', password: 'x', totp_code: 123456 }, 400, 'totp_code: must be a string'],
+    [{ email: 'ada@example.com', password: 'x', totp_code: null }, 400, 'totp_code: must be a string'],
+    [[], 400, 'body: must be an object'],
+    ['text', 400, 'body: must be an object'],
+    [
+      { email: 'not an email', password: 'x' },
+      422,
+      'email: must be an email address of at most 254 characters, in ASCII',
+    ],
+    [
+      { email: 'quac\u212A@example.com', password: 'x' },
+      422,
+      'email: must be an email address of at most 254 characters, in ASCII',
+    ],
+    [{ email: 'ada@example.com', password: 'x'.repeat(257) }, 422, 'password: must be at most 256 characters'],
+    [
+      { email: 'ada@example.com', password: 'x', totp_code: '1'.repeat(65) },
+      422,
+      'totp_code: must be at most 64 characters',
+    ],
+    [{ email: 'ada@example.com', password: 'x', remember: true }, 422, 'remember: is not a known field'],
+  ])('refuses %j', async (body, status, message) => {
+    const hashesBefore = panel.context.passwords.hashed
+    const answer = await login(body)
+    expect([answer.status, answer.message]).toEqual([status, message])
+    expect(answer.error).toBe(status === 400 ? 'bad request' : 'validation error')
+    expect(panel.context.passwords.hashed).toBe(hashesBefore)
+  })
+
+  test('rehashes a password that was hashed with weaker parameters', async () => {
+    const bob = await panel.customer()
+    const weak = await Bun.password.hash(PASSWORD, { algorithm: 'argon2id', memoryCost: 8192, timeCost: 1 })
+    await panel.context.users.setPassword(bob.id, weak)
+    await panel.login(bob.email)
+    expect((await panel.context.users.get(bob.id)).passwordHash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+  })
+})
+
+describe('a JWT', () => {
+  test('is HS256, has its claims, and lasts 24 hours', async () => {
+    const token = await panel.login(ada.email)
+    expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'HS256', typ: 'JWT' })
+    const { iss, aud, sub, jti, iat, exp } = decodeJwt(token)
+    expect({ iss, aud, sub }).toEqual({ iss: 'ncp', aud: 'ncp-api', sub: `${ada.id}` })
+    expect(jti).toBeString()
+    expect(iat).toBeNumber()
+    expect(exp).toBe(Math.floor(panel.clock.now() / 1000) + 86_400)
+  })
+
+  test('is another one at each login', async () => {
+    const [a, b] = [await panel.login(ada.email), await panel.login(ada.email)]
+    expect(decodeJwt(a).jti).not.toBe(decodeJwt(b).jti)
+  })
+
+  test('ends at its expiry, and not a second before', async () => {
+    const token = await panel.login(ada.email)
+    const left = (decodeJwt(token).exp ?? 0) - Math.floor(panel.clock.now() / 1000)
+    panel.clock.advance(left - 1)
+    expect((await panel.get('/auth/me', token)).status).toBe(200)
+    panel.clock.advance(1)
+    expect((await panel.get('/auth/me', token)).status).toBe(401)
+    ada.token = await panel.login(ada.email)
+  })
+
+  test('lasts as long as the administrator has set', async () => {
+    const admin = await panel.login('admin@localhost', panel.adminPassword())
+    expect((await panel.patch('/admin/settings', admin, { jwt_ttl_seconds: 60 })).status).toBe(200)
+    const token = await panel.login(ada.email)
+    expect(decodeJwt(token).exp).toBe(Math.floor(panel.clock.now() / 1000) + 60)
+    await panel.patch('/admin/settings', admin, { jwt_ttl_seconds: 86_400 })
+  })
+
+  test('ends at logout, and leaves the other sessions', async () => {
+    const [a, b] = [await panel.login(ada.email), await panel.login(ada.email)]
+    const answer = await panel.post('/auth/logout', a)
+    expect([answer.status, answer.data, answer.message]).toEqual([200, null, 'Logged out'])
+    expect((await panel.get('/auth/me', a)).status).toBe(401)
+    expect((await panel.get('/auth/me', b)).status).toBe(200)
+  })
+})
+
+describe('logout', () => {
+  test('wants a JWT', async () => {
+    expect((await panel.post('/auth/logout', undefined)).status).toBe(401)
+    expect((await panel.post('/auth/logout', await panel.key(ada.token))).status).toBe(403)
+  })
+})
+
+describe('me', () => {
+  test('tells the user and the credential, for a JWT and for a key', async () => {
+    const withToken = await panel.get('/auth/me', ada.token)
+    expect(withToken.data).toMatchObject({ user: { id: ada.id, email: ada.email }, credential: { kind: 'jwt' } })
+    const key = await panel.key(ada.token, { expires_at: '2099-01-01T00:00:00+01:00' })
+    const withKey = await panel.get('/auth/me', key)
+    expect(withKey.data).toMatchObject({
+      credential: { kind: 'api_key', expires_at: '2098-12-31T23:00:00.000Z' },
+    })
+  })
+
+  test('wants a credential', async () => {
+    const answer = await panel.get('/auth/me')
+    expect([answer.status, answer.error, answer.message]).toEqual([401, 'not authenticated', 'Authentication required'])
+  })
+})
+
+describe('sessions', () => {
+  test('are listed with where they came from, and ended one by one', async () => {
+    const bob = await panel.customer()
+    const other = await panel.login(bob.email)
+    const list = await panel.get<{ id: number; current: boolean; address: string; user_agent: string }[]>(
+      '/auth/sessions',
+      bob.token,
+    )
+    expect(list.data.map((session) => session.current)).toEqual([true, false])
+    expect(list.data[0]).toMatchObject({ address: '127.0.0.1', user_agent: expect.stringContaining('Bun') })
+    const ended = await panel.delete(`/auth/sessions/${list.data[1]?.id}`, bob.token)
+    expect([ended.status, ended.message]).toEqual([200, 'Session ended'])
+    expect((await panel.get('/auth/me', other)).status).toBe(401)
+    expect((await panel.delete(`/auth/sessions/${list.data[1]?.id}`, bob.token)).status).toBe(404)
+  })
+
+  test("of another user can't be ended, nor by a key, nor by nobody", async () => {
+    const bob = await panel.customer()
+    const [mine] = (await panel.get<{ id: number }[]>('/auth/sessions', bob.token)).data
+    expect((await panel.delete(`/auth/sessions/${mine?.id}`, ada.token)).status).toBe(403)
+    expect((await panel.delete(`/auth/sessions/${mine?.id}`, await panel.key(bob.token))).status).toBe(403)
+    expect((await panel.send('DELETE', `/auth/sessions/${mine?.id}`)).status).toBe(401)
+    expect((await panel.send('GET', '/auth/sessions')).status).toBe(401)
+    expect((await panel.delete('/auth/sessions/abc', bob.token)).status).toBe(400)
+  })
+})

@@ -1,0 +1,168 @@
+/** A real panel for tests: its own data directory, a port of its own, a clock that stands still, requests over HTTP. */
+import { expect } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { createContext } from '../../src/context.ts'
+import { createLog } from '../../src/core/log.ts'
+import { listen } from '../../src/http/listen.ts'
+import { createTestClock } from './clock.ts'
+import { createConformance, type OpenApi } from './conformance.ts'
+
+/** Far above what a test sends; a test of limits sets its own. */
+const NO_LIMIT = 1_000_000
+export const PASSWORD = 'correct horse battery staple'
+
+export type Answer<Data = unknown> = {
+  status: number
+  headers: Headers
+  data: Data
+  error: string | null
+  message: string
+}
+
+export type RequestOptions = {
+  /** A JWT or an API key. */
+  as?: string
+  /** Sent as JSON. */
+  body?: unknown
+  /** Sent as it is. */
+  rawBody?: Bun.BodyInit
+  headers?: Record<string, string>
+  /** The client's address, through the trusted proxy that the tests are. */
+  from?: string
+}
+
+export type Customer = { id: number; email: string; token: string }
+export type Panel = Awaited<ReturnType<typeof startPanel>>
+
+export async function startPanel(overrides: Partial<Config> = {}) {
+  const data = overrides.data ?? mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const clock = createTestClock()
+  const config: Config = {
+    ...loadConfig({}, {}),
+    host: '127.0.0.1',
+    port: 0,
+    trustedProxies: ['127.0.0.1'],
+    limitLogin: NO_LIMIT,
+    limitPasswordReset: NO_LIMIT,
+    limitUser: NO_LIMIT,
+    limitAnonymous: NO_LIMIT,
+    ...overrides,
+    data,
+  }
+  const context = await createContext({ config, clock, log: createLog('silent') })
+  await context.initialAdmin.ensure()
+  let server: Bun.Server<undefined> | undefined
+  const app = createApp(context, (request) => server?.requestIP(request)?.address)
+  server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
+  context.readiness.set(true)
+  const origin = `http://127.0.0.1:${server.port}`
+
+  const yaml = await (await fetch(`${origin}/api/docs/openapi.yaml`)).text()
+  const conformance = createConformance(Bun.YAML.parse(yaml) as OpenApi)
+  let customers = 0
+
+  /** Sends a request, and holds the answer against the contract: envelope, headers, the OpenAPI document. */
+  async function send<Data = unknown>(
+    method: string,
+    path: string,
+    { as, body, rawBody, headers, from }: RequestOptions = {},
+  ): Promise<Answer<Data>> {
+    const url = path.startsWith('/api/') || path.endsWith('z') ? path : `/api/v1${path}`
+    const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(`${origin}${url}`, {
+      method,
+      ...(sent !== undefined && { body: sent }),
+      headers: {
+        ...(sent !== undefined && { 'content-type': 'application/json' }),
+        ...(as !== undefined && { authorization: `Bearer ${as}` }),
+        ...(from !== undefined && { 'x-forwarded-for': from }),
+        ...headers,
+      },
+    })
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+      expect(response.headers.get(name)).toMatch(/^\d+$/)
+    }
+    expect(response.headers.get('x-request-id')).toBeTruthy()
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    const envelope = (await response.json()) as { data: Data; error: string | null; message: string }
+    expect(Object.keys(envelope).sort()).toEqual(['data', 'error', 'message'])
+    expect(typeof envelope.message).toBe('string')
+    if (response.ok) expect(envelope.error).toBeNull()
+    else expect(envelope.data).toBeNull()
+    if (response.status === 401) expect(response.headers.get('www-authenticate')).toStartWith('Bearer realm="ncp"')
+    conformance.check(method, new URL(`${origin}${url}`).pathname, response.status, envelope)
+    return { status: response.status, headers: response.headers, ...envelope }
+  }
+
+  async function login(email: string, password: string = PASSWORD, totpCode?: string): Promise<string> {
+    const body = { email, password, ...(totpCode !== undefined && { totp_code: totpCode }) }
+    const answer = await send<{ token: string }>('POST', '/auth/login', { body })
+    if (answer.status !== 200) throw new Error(`login of ${email}: ${answer.status} ${answer.message}`)
+    return answer.data.token
+  }
+
+  const adminPassword = () => readFileSync(join(data, 'initial-admin-password'), 'utf8').trim()
+  let adminLogin: { at: number; token: string } | undefined
+
+  const panel = {
+    origin,
+    data,
+    clock,
+    context,
+    conformance,
+    send,
+    login,
+    get: <Data>(path: string, as?: string) => send<Data>('GET', path, as === undefined ? {} : { as }),
+    post: <Data>(path: string, as: string | undefined, body?: unknown) =>
+      send<Data>('POST', path, { ...(as !== undefined && { as }), ...(body !== undefined && { body }) }),
+    patch: <Data>(path: string, as: string, body: unknown) => send<Data>('PATCH', path, { as, body }),
+    delete: <Data>(path: string, as: string) => send<Data>('DELETE', path, { as }),
+
+    adminPassword,
+    /** The initial administrator's JWT. */
+    async admin(): Promise<string> {
+      // A test that has moved the clock may have outlived the last one.
+      if (adminLogin?.at !== clock.now()) {
+        adminLogin = { at: clock.now(), token: await login('admin@localhost', adminPassword()) }
+      }
+      return adminLogin.token
+    },
+
+    /** A new customer who has activated the account and logged in. */
+    async customer(role: 'customer' | 'admin' = 'customer'): Promise<Customer> {
+      const email = `customer${++customers}@example.com`
+      const created = await panel.post<{ id: number; activation: { token: string } }>(
+        '/admin/users',
+        await panel.admin(),
+        { email, name: `Customer ${customers}`, role },
+      )
+      const { activation, id } = created.data
+      await panel.post('/auth/password-reset/confirm', undefined, { token: activation.token, password: PASSWORD })
+      return { id, email, token: await login(email) }
+    },
+
+    /** A new subscription of a customer. */
+    async subscription(userId: number, options: { max_sites?: number; name?: string } = {}): Promise<number> {
+      const body = { user_id: userId, name: 'Hosting', ...options }
+      return (await panel.post<{ id: number }>('/admin/subscriptions', await panel.admin(), body)).data.id
+    },
+
+    /** A new API key's secret. */
+    async key(token: string, options: { name?: string; expires_at?: string } = {}): Promise<string> {
+      return (await panel.post<{ key: string }>('/auth/api-keys', token, { name: 'Test', ...options })).data.key
+    },
+
+    async stop(): Promise<void> {
+      await server?.stop(true)
+      await context.close()
+      if (overrides.data === undefined) rmSync(data, { recursive: true, force: true })
+    },
+  }
+  return panel
+}
