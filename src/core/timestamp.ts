@@ -4,7 +4,7 @@ const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * Reads an RFC 3339 §5.6 date-time. The offset is required and the calendar is checked, because `new Date()` takes
+ * Reads an RFC 3339 §5.6 date-time. The offset is required and the calendar is checked, because `Date` takes
  * 30 February, `1` and zone-less local time. Leap seconds (`:60`) are refused: no Unix time names them.
  *
  * @returns milliseconds since the epoch (fractions beyond are cut off), or undefined when the text is not such a time

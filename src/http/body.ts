@@ -1,6 +1,8 @@
 /** Reads a JSON body, strictly: size, media type, encoding, syntax, duplicate names. */
 import { AppError } from '../core/errors.ts'
 
+/** Levels of objects and arrays; the deepest body of ours has three. */
+const MAX_DEPTH = 16
 const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
 /**
@@ -47,17 +49,19 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('bad_request', 'The body is not valid JSON in UTF-8')
   }
-  if (hasDuplicateNames(text)) throw new AppError('bad_request', 'The body names a field twice')
+  refuseAmbiguity(text)
   return body
 }
 
 /**
  * RFC 8259 §4: names should be unique. JSON.parse takes the last of two, another parser the first: a request that
- * two programs read differently is refused.
+ * two programs read differently is refused. So is one that is nested deeper than any of ours, since describing what
+ * is wrong with it would take seconds.
  *
  * @param text JSON that has been parsed successfully, so that its strings and brackets can be trusted
+ * @throws AppError `bad_request`
  */
-function hasDuplicateNames(text: string): boolean {
+function refuseAmbiguity(text: string): void {
   const token = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
   const objects: (Set<string> | undefined)[] = []
   let lastString = ''
@@ -68,9 +72,9 @@ function hasDuplicateNames(text: string): boolean {
     else if (value === ':') {
       const names = objects.at(-1)
       const name: string = JSON.parse(lastString)
-      if (names?.has(name)) return true
+      if (names?.has(name)) throw new AppError('bad_request', 'The body names a field twice')
       names?.add(name)
     } else lastString = value
+    if (objects.length > MAX_DEPTH) throw new AppError('bad_request', 'The body is nested too deeply')
   }
-  return false
 }

@@ -55,7 +55,8 @@ function challenge({ credentialSent, principal }: Visit): string {
 /** A missing or mistyped parameter is 400 and wins; a value that breaks a rule is 422. Values are never repeated. */
 function invalidRequest(thrown: ValidationError): AppError {
   const { validator } = thrown
-  const found = 'Errors' in validator ? [...validator.Errors(thrown.value)].map(describe) : []
+  const issues = 'Errors' in validator ? [...validator.Errors(thrown.value)] : []
+  const found = issues.map((issue) => describe(issue, thrown.type))
   const first = found.find((issue) => issue.code === 'bad_request') ?? found[0]
   return first ? new AppError(first.code, first.message) : new AppError('validation_error')
 }
@@ -63,10 +64,11 @@ function invalidRequest(thrown: ValidationError): AppError {
 type Issue = { code: 'bad_request' | 'validation_error'; message: string }
 type ValueIssue = { type: ValueErrorType; schema: TSchema; path: string; value: unknown }
 
-function describe({ type, schema, path, value }: ValueIssue): Issue {
-  const field = path === '' ? 'body' : path.slice(1).replaceAll('/', '.')
+/** @param part what the schema is of: body, query or params */
+function describe({ type, schema, path, value }: ValueIssue, part: string): Issue {
+  const field = path === '' ? part : path.slice(1).replaceAll('/', '.')
   if (type === ValueErrorType.ObjectAdditionalProperties) {
-    return { code: 'validation_error', message: `${fieldOf(field)}: is not a known field` }
+    return { code: 'validation_error', message: `${plainWord(field) ?? part}: is not a known field` }
   }
   if (value === undefined || (path === '' && value === null)) {
     return { code: 'bad_request', message: `${field}: is required` }
@@ -88,8 +90,8 @@ function describe({ type, schema, path, value }: ValueIssue): Issue {
 }
 
 /** An unknown field's name is the caller's text: show it only while it is a plain word. */
-function fieldOf(field: string): string {
-  return /^[\w.-]{1,64}$/.test(field) ? field : 'body'
+function plainWord(name: string): string | undefined {
+  return /^[\w.-]{1,64}$/.test(name) ? name : undefined
 }
 
 function article(type: string): string {

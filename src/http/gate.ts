@@ -52,6 +52,7 @@ export function gate(options: GateOptions) {
       if (!verdict.allowed) throw new AppError('rate_limited', undefined, { 'retry-after': `${verdict.retryAfter}` })
 
       requireOneHost(headers)
+      requireUniqueParameters(request.url)
     })
     .as('global')
 
@@ -77,6 +78,14 @@ function tell({ policy, remaining, resetAt, retryAfter }: Verdict, headers: Reco
   headers['x-ratelimit-reset'] = `${resetAt}`
   headers['ratelimit-policy'] = `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`
   headers.ratelimit = `"${policy.name}";r=${remaining};t=${retryAfter}`
+}
+
+/** Of two values, the router would take one and a program in front of it perhaps the other. */
+function requireUniqueParameters(url: string): void {
+  const start = url.indexOf('?')
+  if (start === -1) return
+  const names = [...new URLSearchParams(url.slice(start + 1)).keys()]
+  if (new Set(names).size < names.length) throw new AppError('bad_request', 'Give each query parameter once')
 }
 
 /** RFC 9112 §3.2: exactly one Host. Bun joins two with a comma, and lets HTTP/1.0 come without. */

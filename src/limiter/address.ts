@@ -20,8 +20,11 @@ const MEMO_ENTRIES = 10_000
  */
 export function parseRanges(texts: readonly string[]): AddressRange[] {
   return texts.map((text) => {
-    const address = ipaddr.isValid(text) ? ipaddr.process(text) : undefined
-    return address ? [address, address.kind() === 'ipv4' ? 32 : 128] : ipaddr.parseCIDR(text)
+    const [, host = text] = /^(.+)\/\d+$/.exec(text) ?? []
+    if (!isAddress(host)) throw new Error(`${text} is no address`)
+    if (host !== text) return ipaddr.parseCIDR(text)
+    const address = ipaddr.process(text)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
   })
 }
 
@@ -35,7 +38,7 @@ export function createClientAddress(trustedProxies: readonly AddressRange[]) {
   function describe(text: string): ClientAddress {
     const known = memo.get(text)
     if (known) return known
-    if (!ipaddr.isValid(text)) return UNKNOWN
+    if (!isAddress(text)) return UNKNOWN
     const ip = ipaddr.process(text)
     const address = ip.toString()
     const group = ip instanceof ipaddr.IPv6 ? `${networkOf(ip)}/64` : address
@@ -46,7 +49,7 @@ export function createClientAddress(trustedProxies: readonly AddressRange[]) {
   }
 
   function isTrusted(text: string): boolean {
-    if (!ipaddr.isValid(text)) return false
+    if (!isAddress(text)) return false
     const ip = ipaddr.process(text)
     return trustedProxies.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
   }
@@ -62,11 +65,16 @@ export function createClientAddress(trustedProxies: readonly AddressRange[]) {
     let client = peer
     while (hops.length > 0 && isTrusted(client)) {
       const hop = hops.pop() ?? ''
-      if (!ipaddr.isValid(hop)) break
+      if (!isAddress(hop)) break
       client = hop
     }
     return describe(client)
   }
+}
+
+/** Four decimal parts or IPv6; the library alone also takes `1.2.3` and `0x7f.1`. */
+function isAddress(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
 }
 
 function networkOf(ip: ipaddr.IPv6): string {

@@ -1,0 +1,111 @@
+/** The house rules that a machine can hold: which way imports run, and who may touch what. */
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+const root = join(import.meta.dir, '..')
+const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter((file) => !file.endsWith('.d.ts')).sort()
+const sourceOf = (file: string) => readFileSync(join(root, file), 'utf8')
+
+/** From the ground up: a file imports from its own layer and from those below. */
+const layers = ['core', 'technical', 'service', 'http', 'routes', 'app', 'cli', 'main'] as const
+type Layer = (typeof layers)[number]
+
+function layerOf(file: string): Layer {
+  const [, folder = '', feature, name] = file.split('/')
+  if (folder === 'core') return 'core'
+  if (['config', 'crypto', 'db', 'limiter', 'mail', 'tls'].includes(folder)) return 'technical'
+  if (folder === 'features') return name === 'routes.ts' || name === 'model.ts' ? 'routes' : 'service'
+  if (folder === 'http') return 'http'
+  if (folder === 'docs') return 'routes'
+  if (folder === 'app.ts' || folder === 'context.ts') return 'app'
+  if (folder === 'cli') return 'cli'
+  if (folder === 'main.ts' && feature === undefined) return 'main'
+  throw new Error(`${file} is in no layer: name one in this test`)
+}
+
+type Import = { from: string; to: string; typeOnly: boolean }
+
+const imports: Import[] = files.flatMap((file) =>
+  [...sourceOf(file).matchAll(/^import (type )?[^'"]*from '(\.[^']+)'|^import '(\.[^']+)'/gm)].flatMap(
+    ([, type, named, bare]) => {
+      const to = relative(root, join(root, dirname(file), named ?? bare ?? ''))
+      return to.startsWith('src/') && to.endsWith('.ts') ? [{ from: file, to, typeOnly: type !== undefined }] : []
+    },
+  ),
+)
+
+test('the rules below look at real imports', () => {
+  expect(files.length).toBeGreaterThan(50)
+  expect(imports.length).toBeGreaterThan(150)
+  for (const { to } of imports) expect(files).toContain(to)
+})
+
+test('imports run one way', () => {
+  const against = imports.filter(({ from, to, typeOnly }) => {
+    // `http` names a limiter or a principal; a service never names `http`, not even a type of it.
+    return layers.indexOf(layerOf(to)) > layers.indexOf(layerOf(from)) && !(typeOnly && layerOf(from) === 'http')
+  })
+  expect(against).toEqual([])
+})
+
+test('no file imports itself through others', () => {
+  const next = Map.groupBy(imports, ({ from }) => from)
+  const done = new Set<string>()
+  function walk(file: string, path: string[]): void {
+    if (path.includes(file)) throw new Error(`a cycle: ${[...path, file].join(' -> ')}`)
+    if (done.has(file)) return
+    for (const { to, typeOnly } of next.get(file) ?? []) if (!typeOnly) walk(to, [...path, file])
+    done.add(file)
+  }
+  for (const file of files) walk(file, [])
+})
+
+test('a feature imports no other feature at run time', () => {
+  const feature = (file: string) => /^src\/features\/([^/]+)\//.exec(file)?.[1]
+  const crossing = imports.filter(
+    ({ from, to, typeOnly }) => feature(from) && feature(to) && feature(from) !== feature(to) && !typeOnly,
+  )
+  expect(crossing).toEqual([])
+})
+
+test('services and everything below know no Elysia', () => {
+  const below = files.filter((file) => ['core', 'technical', 'service'].includes(layerOf(file)))
+  expect(below.filter((file) => /from '(elysia|@elysiajs\/[^']+)'/.test(sourceOf(file)))).toEqual([])
+})
+
+test('only config/load.ts reads the environment', () => {
+  expect(files.filter((file) => /process\.env|Bun\.env|import\.meta\.env/.test(sourceOf(file)))).toEqual([
+    'src/config/load.ts',
+  ])
+})
+
+test('routes never return status(), and nothing below the gate makes a Response but the docs and the last resort', () => {
+  expect(files.filter((file) => /return status\(|\berror\(\d/.test(sourceOf(file)))).toEqual([])
+  expect(files.filter((file) => /new Response\(/.test(sourceOf(file)))).toEqual([
+    'src/docs/routes.ts',
+    'src/http/listen.ts',
+  ])
+})
+
+test('only the store and the migrations know SQLite', () => {
+  expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
+    'src/db/migrate.ts',
+    'src/db/store.ts',
+  ])
+})
+
+test('nothing is random but from the operating system, and no clock is read but the one passed in', () => {
+  expect(files.filter((file) => /Math\.random/.test(sourceOf(file)))).toEqual([])
+  expect(files.filter((file) => /Date\.now\(|new Date\(\)/.test(sourceOf(file)))).toEqual(['src/core/clock.ts'])
+})
+
+test('every file opens with a sentence, and none is long', () => {
+  expect(files.filter((file) => !/^\/\*\* .+/.test(sourceOf(file)))).toEqual([])
+  expect(files.filter((file) => sourceOf(file).split('\n').length > 300)).toEqual([])
+})
+
+test('files are named in kebab-case, and no folder is a drawer for everything', () => {
+  expect(files.filter((file) => !/^src(\/[a-z0-9-]+)+\.ts$/.test(file))).toEqual([])
+  expect(files.filter((file) => /utils?|helpers?|common|manager|misc/.test(file))).toEqual([])
+})

@@ -1,0 +1,116 @@
+/** Secret files, sealed secrets, and the queue in front of the password hash. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPasswords } from '../../src/crypto/passwords.ts'
+import { loadSecret } from '../../src/crypto/secret.ts'
+import { createSecretBox } from '../../src/crypto/secret-box.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+describe('a secret file', () => {
+  test('is made once, for its owner alone, and differs between installations', () => {
+    const [path, other] = [join(directory, 'a.key'), join(directory, 'b.key')]
+    const secret = loadSecret(path, { create: true })
+    expect(secret).toHaveLength(32)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(loadSecret(path, { create: false })).toEqual(secret)
+    expect(loadSecret(other, { create: true })).not.toEqual(secret)
+  })
+
+  test('that is missing is not made again behind the operator’s back', () => {
+    expect(() => loadSecret(join(directory, 'missing.key'), { create: false })).toThrow('restore it from your backup')
+  })
+
+  test.each(['', 'changeme', 'ab'.repeat(31), 'zz'.repeat(32), `${'ab'.repeat(32)}c`])(
+    'of %j is refused unseen',
+    (text) => {
+      const path = join(directory, 'bad.key')
+      writeFileSync(path, text)
+      let message = ''
+      try {
+        loadSecret(path, { create: true })
+      } catch (error) {
+        message = (error as Error).message
+      }
+      expect(message).toContain('must hold at least 32 bytes in hex')
+      if (text !== '') expect(message).not.toContain(text)
+      expect(readFileSync(path, 'utf8')).toBe(text)
+    },
+  )
+
+  test('that can not be read stops the start', () => {
+    const path = join(directory, 'folder.key')
+    mkdirSync(path)
+    expect(() => loadSecret(path, { create: true })).toThrow('EISDIR')
+  })
+})
+
+describe('a sealed secret', () => {
+  const box = createSecretBox(Buffer.alloc(32, 1))
+
+  test('opens with its key and its context only', () => {
+    const sealed = box.seal('seed', 'totp:1')
+    expect(box.open(sealed, 'totp:1')).toBe('seed')
+    expect(() => box.open(sealed, 'totp:2')).toThrow()
+    expect(() => createSecretBox(Buffer.alloc(32, 2)).open(sealed, 'totp:1')).toThrow()
+  })
+
+  test('does not open once any byte is changed, or cut off', () => {
+    const sealed = Buffer.from(box.seal('seed', 'totp:1'), 'base64')
+    for (let i = 0; i < sealed.length; i++) {
+      const changed = Buffer.from(sealed)
+      changed[i] = (changed[i] ?? 0) ^ 1
+      expect(() => box.open(changed.toString('base64'), 'totp:1')).toThrow()
+      expect(() => box.open(sealed.subarray(0, i).toString('base64'), 'totp:1')).toThrow()
+    }
+  })
+
+  test('never has the same nonce twice', () => {
+    const nonces = Array.from({ length: 1000 }, () =>
+      Buffer.from(box.seal('x', 'y'), 'base64').subarray(0, 12).toString('hex'),
+    )
+    expect(new Set(nonces).size).toBe(1000)
+  })
+})
+
+describe('password hashing', () => {
+  test('is argon2id at OWASP’s parameters', async () => {
+    const passwords = createPasswords({ concurrent: 1, queued: 1 })
+    const hash = await passwords.hash('a password')
+    expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+    expect(passwords.isOutdated(hash)).toBeFalse()
+    expect(passwords.isOutdated(hash.replace('m=19456', 'm=19455'))).toBeTrue()
+    expect(await passwords.verify('a password', hash)).toBeTrue()
+    expect(await passwords.verify('a passwore', hash)).toBeFalse()
+  })
+
+  test('does one hash’s work for an empty password, no user, and a stored hash that is none', async () => {
+    const passwords = createPasswords({ concurrent: 1, queued: 1 })
+    const hash = await passwords.hash('a password')
+    const bomb = hash.replace('m=19456', 'm=99999999')
+    for (const [password, stored] of [
+      ['', hash],
+      ['x', null],
+      ['', null],
+      ['x', ''],
+      ['x', 'plain'],
+      ['x', bomb],
+    ] as const) {
+      const before = passwords.hashed
+      expect(await passwords.verify(password, stored)).toBeFalse()
+      expect(passwords.hashed - before).toBe(1)
+    }
+  })
+
+  test('queues what it can and refuses the rest at once with 503', async () => {
+    const passwords = createPasswords({ concurrent: 1, queued: 2 })
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.verify('x', null)))
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+    expect(refused).toHaveLength(3)
+    for (const error of refused) expect(error).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
+    expect(await passwords.verify('x', null)).toBeFalse()
+  })
+})

@@ -1,0 +1,88 @@
+/** The store: one writer at a time, all or nothing, and a version that moves with every commit. */
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore, type Queries, type Store } from '../../src/db/store.ts'
+import { settings, users } from '../../src/db/tables.ts'
+
+let directory: string
+let store: Store
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  store = openStore(join(directory, 'ncp.db'), 0)
+})
+afterEach(() => {
+  store.close()
+  rmSync(directory, { recursive: true })
+})
+
+const put = (tx: Queries, key: string) => tx.insert(settings).values({ key, value: '1', updatedAt: 0 })
+const keys = async () => (await store.read.select().from(settings)).map(({ key }) => key)
+
+test('a transaction that throws after an await leaves nothing', async () => {
+  const failed = store.write(async (tx) => {
+    await put(tx, 'a')
+    await Promise.resolve()
+    throw new Error('no')
+  })
+  await expect(failed).rejects.toThrow('no')
+  expect(await keys()).toEqual([])
+})
+
+test('transactions run one after the other, also after one has failed', async () => {
+  const order: string[] = []
+  const write = (name: string, fails = false) =>
+    store.write(async (tx) => {
+      order.push(`${name} begins`)
+      await put(tx, name)
+      await Promise.resolve()
+      order.push(`${name} ends`)
+      if (fails) throw new Error('no')
+    })
+  await Promise.allSettled([write('a'), write('b', true), write('c')])
+  expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
+  expect(await keys()).toEqual(['a', 'c'])
+})
+
+test('the version moves at a commit of this process and of another connection, and stays otherwise', async () => {
+  const first = store.version()
+  await store.read.select().from(settings)
+  expect(store.version()).toBe(first)
+  await store.write(async (tx) => put(tx, 'a'))
+  const second = store.version()
+  expect(second).not.toBe(first)
+  using other = new Database(join(directory, 'ncp.db'))
+  other.run("INSERT INTO settings VALUES ('b', '1', 0)")
+  expect(store.version()).not.toBe(second)
+})
+
+test('reading can not write', async () => {
+  expect(async () => await store.read.insert(settings).values({ key: 'a', value: '1', updatedAt: 0 })).toThrow()
+})
+
+test('files are for their owner alone', async () => {
+  await store.write(async (tx) => put(tx, 'a'))
+  const files = readdirSync(directory)
+  expect(files).toContain('ncp.db-wal')
+  for (const name of files) expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
+})
+
+test('foreign keys are on, and an id is never used again', async () => {
+  const user = { name: 'a', role: 'customer', status: 'active', createdAt: 0, updatedAt: 0 } as const
+  const insert = (email: string) =>
+    store.write(async (tx) =>
+      tx
+        .insert(users)
+        .values({ ...user, email })
+        .returning()
+        .get(),
+    )
+  const first = await insert('a@example.com')
+  await store.write(async (tx) => tx.delete(users))
+  expect((await insert('b@example.com')).id).toBe(first.id + 1)
+  using writer = new Database(join(directory, 'ncp.db'))
+  writer.run('PRAGMA foreign_keys = ON')
+  expect(() => writer.run("INSERT INTO recovery_codes VALUES (99, 'x')")).toThrow()
+})

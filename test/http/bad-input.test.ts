@@ -1,0 +1,284 @@
+/** Requests that are wrong before any rule of a resource is: syntax, size, media type, framing. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { sendRaw } from '../harness/raw.ts'
+
+let panel: Panel
+let ada: Customer
+beforeAll(async () => {
+  panel = await startPanel()
+  ada = await panel.customer()
+  await panel.subscription(ada.id)
+})
+afterAll(() => panel.stop())
+
+const MEBIBYTE = 1024 * 1024
+
+const post = (rawBody: Bun.BodyInit, headers: Record<string, string> = {}) =>
+  panel.send('POST', '/auth/api-keys', { as: ada.token, rawBody, headers })
+const keyNames = async () =>
+  (await panel.get<{ name: string }[]>('/auth/api-keys', ada.token)).data.map(({ name }) => name)
+
+describe('a body', () => {
+  test.each<[string, Bun.BodyInit]>([
+    ['is cut short', '{"name":"a"'],
+    ['has a comma too many', '{"name":"a",}'],
+    ['is no JSON', 'name=a'],
+    ['has single quotes', "{'name':'a'}"],
+    ['holds NaN', '{"name":NaN}'],
+    ['has something after it', '{"name":"a"} x'],
+    ['has a control character in a string', '{"name":"a\u0001"}'],
+    ['is not UTF-8', new Uint8Array([...new TextEncoder().encode('{"name":"'), 0xff, 0xfe, 0x22, 0x7d])],
+    ['is UTF-16', new Uint8Array(Buffer.from('{"name":"a"}', 'utf16le'))],
+    ['begins with a byte-order mark', '\ufeff{"name":"a"}'],
+    ['names a field twice', '{"name":"a","name":"b"}'],
+    ['names a field twice in two spellings', '{"name":"a","n\\u0061me":"b"}'],
+    ['is nested without end', '['.repeat(30_000)],
+    ['is deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
+    ['is only white space', '   '],
+  ])('that %s is 400', async (_, body) => {
+    const answer = await post(body)
+    expect([answer.status, answer.error]).toEqual([400, 'bad request'])
+  })
+
+  test('with the same name in two objects, or in a string, is fine', async () => {
+    const answer = await panel.send('POST', '/sites', {
+      as: ada.token,
+      rawBody: '{"domain":"twice.example","aliases":["domain.example","{\\"domain\\":1,\\"domain\\":2}.example"]}',
+    })
+    expect(answer.message).toStartWith('aliases.1: must be a full domain name')
+  })
+
+  test.each(['{}', 'null', '[]', '"name"', '1', 'true'])('%s is 400, for the name is missing', async (body) => {
+    expect((await post(body)).status).toBe(400)
+  })
+
+  test('that is missing is 400', async () => {
+    const answer = await panel.post('/auth/api-keys', ada.token)
+    expect([answer.status, answer.message]).toEqual([400, 'body: is required'])
+  })
+
+  test.each(['{"name":"a","__proto__":{"role":"admin"}}', '{"name":"a","constructor":{"prototype":{"role":"admin"}}}'])(
+    '%s is 422 and changes no prototype',
+    async (body) => {
+      const answer = await post(body)
+      expect([answer.status, answer.error]).toEqual([422, 'validation error'])
+      expect(({} as { role?: string }).role).toBeUndefined()
+      expect((await panel.get('/admin/users', ada.token)).status).toBe(403)
+    },
+  )
+
+  test('with an unknown field is 422 and stores nothing', async () => {
+    const answer = await post('{"name":"mistyped","expire_at":"2030-01-01T00:00:00Z"}')
+    expect([answer.status, answer.message]).toEqual([422, 'expire_at: is not a known field'])
+    expect(await keyNames()).not.toContain('mistyped')
+  })
+
+  test('never comes back in a message, nor does an unknown field with a strange name', async () => {
+    const answer = await post('{"name":"a","<script>alert(1)</script>":1}')
+    expect(answer.message).toBe('body: is not a known field')
+    const secret = 's3cret'.repeat(50)
+    expect((await post(JSON.stringify({ name: secret }))).message).not.toContain('s3cret')
+  })
+})
+
+describe('a media type', () => {
+  test.each(['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;charset="UTF-8"'])(
+    '%s is taken',
+    async (contentType) => {
+      expect((await post('{"name":"typed"}', { 'content-type': contentType })).status).toBe(201)
+    },
+  )
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'application/jsonp',
+    'application/merge-patch+json',
+    'text/json',
+    '',
+  ])('%j is 415', async (contentType) => {
+    const answer = await post('{"name":"untyped"}', { 'content-type': contentType })
+    expect([answer.status, answer.error]).toEqual([415, 'unsupported media type'])
+    expect(await keyNames()).not.toContain('untyped')
+  })
+
+  test('compressed is 415', async () => {
+    expect((await post(Bun.gzipSync('{"name":"a"}'), { 'content-encoding': 'gzip' })).status).toBe(415)
+  })
+})
+
+describe('a large body', () => {
+  const tenMebibytes = () => `{"name":"${'x'.repeat(10 * MEBIBYTE)}"}`
+
+  test('is 413 at one byte over the cap, and taken at the cap', async () => {
+    const padded = (length: number) => '{"name":"padded"}'.padEnd(length, ' ')
+    expect((await post(padded(65_536))).status).toBe(201)
+    const answer = await post(padded(65_537))
+    expect([answer.status, answer.error, answer.message]).toEqual([
+      413,
+      'payload too large',
+      'The request body must be at most 65536 bytes',
+    ])
+  })
+
+  test('of 10 MB is 413, with its length or in chunks', async () => {
+    expect((await post(tenMebibytes())).status).toBe(413)
+    const chunks = new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 160; i++) controller.enqueue(new TextEncoder().encode('x'.repeat(65_536)))
+        controller.close()
+      },
+    })
+    expect((await post(chunks)).status).toBe(413)
+    expect((await panel.get('/sites', ada.token)).status).toBe(200)
+  })
+
+  test('is not read before the caller is known', async () => {
+    expect((await panel.send('POST', '/auth/api-keys', { rawBody: tenMebibytes() })).status).toBe(401)
+  })
+
+  test('of an anonymous login is refused too', async () => {
+    expect((await panel.send('POST', '/auth/login', { rawBody: tenMebibytes() })).status).toBe(413)
+  })
+})
+
+describe('a query', () => {
+  test.each([
+    ['subscription_id=1&subscription_id=1', 400, 'Give each query parameter once'],
+    ['subscription_id=abc', 400, 'subscription_id: must be an integer'],
+    ['subscription_id=', 400, 'subscription_id: must be an integer'],
+    ['subscription_id[]=1', 422, 'query: is not a known field'],
+    ['subscription_id=1.5', 400, 'subscription_id: must be an integer'],
+    ['subscription_id=1e3', 400, 'subscription_id: must be an integer'],
+    ['subscription_id=0x1', 400, 'subscription_id: must be an integer'],
+    ['subscription_id={"a":1}', 400, 'subscription_id: must be an integer'],
+    ['limit=10&limit=10', 400, 'Give each query parameter once'],
+    ['cursor=a&cursor=b', 400, 'Give each query parameter once'],
+    ['subscripton_id=1', 422, 'subscripton_id: is not a known field'],
+    ['__proto__=1', 422, '__proto__: is not a known field'],
+  ])('?%s is %i', async (query, status, message) => {
+    const answer = await panel.get(`/sites?${query}`, ada.token)
+    expect([answer.status, answer.message]).toEqual([status, message])
+  })
+})
+
+describe('a path', () => {
+  test.each(['/sites/', '//sites', '/./sites/../nope', '/SITES', '/sites;x', '/sites%2f', '/s%69tes', '/auth/login/'])(
+    '%s is 404',
+    async (path) => {
+      const answer = await panel.send('GET', path, { as: ada.token })
+      expect([answer.status, answer.error]).toEqual([404, 'not found'])
+    },
+  )
+
+  test.each([
+    ['/sites', 'PUT', 'GET, HEAD, POST'],
+    ['/sites', 'OPTIONS', 'GET, HEAD, POST'],
+    ['/sites/1', 'POST', 'DELETE, GET, HEAD, PATCH'],
+    ['/auth/login', 'GET', 'POST'],
+    ['/auth/api-keys', 'PATCH', 'GET, HEAD, POST'],
+    ['/auth/api-keys/1', 'GET', 'DELETE'],
+    ['/livez', 'POST', 'GET, HEAD'],
+  ])('%s does not take %s', async (path, method, allow) => {
+    const answer = await panel.send(method, path)
+    expect([answer.status, answer.error, answer.headers.get('allow')]).toEqual([405, 'method not allowed', allow])
+  })
+})
+
+describe('HEAD', () => {
+  test('answers as GET does, without a body, and asks for the credential too', async () => {
+    const head = (as: string) =>
+      fetch(`${panel.origin}/api/v1/sites`, { method: 'HEAD', headers: { authorization: `Bearer ${as}` } })
+    const good = await head(ada.token)
+    expect([good.status, await good.text(), good.headers.get('x-ratelimit-limit')]).toEqual([200, '', '1000000'])
+    expect(good.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const bad = await head('x')
+    expect([bad.status, await bad.text()]).toEqual([401, ''])
+  })
+})
+
+describe('on the wire', () => {
+  const request = (...lines: string[]) => sendRaw(panel.origin, `${lines.join('\r\n')}\r\n\r\n`, /\r\n\r\n.*\}$/s)
+  const authorization = () => `Authorization: Bearer ${ada.token}`
+
+  function expectEnvelope(response: string, status: number): void {
+    expect(response).toStartWith(`HTTP/1.1 ${status} `)
+    expect(response.toLowerCase()).toContain('x-ratelimit-remaining: ')
+    const body = JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4))
+    expect(Object.keys(body)).toEqual(['data', 'error', 'message'])
+    expect(body.data).toBeNull()
+  }
+
+  test('HTTP/1.0 without a Host is 400 in the envelope', async () => {
+    expectEnvelope(await request('GET /api/v1/sites HTTP/1.0', authorization()), 400)
+  })
+
+  test('two Hosts are 400 in the envelope', async () => {
+    expectEnvelope(
+      await request('GET /livez HTTP/1.1', 'Host: localhost', 'Host: evil.example', 'Connection: close'),
+      400,
+    )
+  })
+
+  test('two Authorization headers are 401, also with the same credential twice', async () => {
+    const response = await request(
+      'GET /api/v1/sites HTTP/1.1',
+      'Host: localhost',
+      authorization(),
+      authorization(),
+      'Connection: close',
+    )
+    expectEnvelope(response, 401)
+  })
+
+  test('TRACE and CONNECT are refused and echo nothing', async () => {
+    for (const line of ['TRACE /api/v1/sites HTTP/1.1', 'CONNECT /api/v1/sites HTTP/1.1']) {
+      const response = await request(line, 'Host: localhost', authorization(), 'Connection: close')
+      expect(response).not.toContain(ada.token)
+      expect(response).not.toMatch(/^HTTP\/1\.1 2/)
+    }
+  })
+
+  test.each([
+    ['both a length and chunks', ['Content-Length: 3', 'Transfer-Encoding: chunked']],
+    ['two lengths', ['Content-Length: 3', 'Content-Length: 5']],
+    ['a length that is no number', ['Content-Length: +3']],
+    ['an odd transfer encoding', ['Transfer-Encoding: xchunked']],
+  ])('%s can not smuggle a second request', async (_, headers) => {
+    const response = await sendRaw(
+      panel.origin,
+      [
+        'POST /api/v1/auth/login HTTP/1.1',
+        'Host: localhost',
+        ...headers,
+        '',
+        '0',
+        '',
+        'GET /livez HTTP/1.1',
+        'Host: localhost',
+        '',
+        '',
+      ].join('\r\n'),
+    )
+    expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+    expect(response).toStartWith('HTTP/1.1 400')
+  })
+})
+
+describe('an unexpected error', () => {
+  test('is 500 without its inside, and the next request is served', async () => {
+    const { Database } = await import('bun:sqlite')
+    // A key: it is recognised without the settings, which a login reads.
+    const admin = await panel.key((await panel.customer('admin')).token)
+    using database = new Database(`${panel.data}/ncp.db`)
+    database.run('ALTER TABLE settings RENAME TO hidden')
+    const answer = await panel.get('/admin/settings', admin)
+    database.run('ALTER TABLE hidden RENAME TO settings')
+    expect([answer.status, answer.error]).toEqual([500, 'internal server error'])
+    expect(answer.message).not.toMatch(/sql|table|settings|\.ts|at /i)
+    expect((await panel.get('/admin/settings', admin)).status).toBe(200)
+  })
+})
