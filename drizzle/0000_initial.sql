@@ -12,6 +12,15 @@ CREATE TABLE `api_keys` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `api_keys_key_hash_unique` ON `api_keys` (`key_hash`);--> statement-breakpoint
 CREATE INDEX `api_keys_user_id` ON `api_keys` (`user_id`);--> statement-breakpoint
+CREATE TABLE `known_addresses` (
+	`user_id` integer NOT NULL,
+	`address_group` text NOT NULL,
+	`failed_attempts` integer NOT NULL,
+	`last_login_at` integer NOT NULL,
+	PRIMARY KEY(`user_id`, `address_group`),
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+) STRICT;
+--> statement-breakpoint
 CREATE TABLE `password_tokens` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`user_id` integer NOT NULL,
@@ -71,6 +80,11 @@ CREATE TABLE `sites` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `sites_subscription_id` ON `sites` (`subscription_id`);--> statement-breakpoint
+CREATE TABLE `strangers` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`failed_attempts` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
 CREATE TABLE `subscriptions` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`user_id` integer NOT NULL,
@@ -96,6 +110,7 @@ CREATE TABLE `users` (
 	`totp_pending_secret` text,
 	`totp_enabled_at` integer,
 	`totp_last_step` integer DEFAULT 0 NOT NULL,
+	`failed_attempts` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 ) STRICT;

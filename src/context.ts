@@ -14,6 +14,7 @@ import { createCredentials } from './features/auth/credentials.ts'
 import { createLogin } from './features/auth/login.ts'
 import { createPasswordService } from './features/auth/password.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
+import { createThrottle } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
 import { createSettings } from './features/settings/settings.ts'
@@ -60,12 +61,14 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const usage = createUsage({ store, clock })
   const credentials = createCredentials({ store, verifyToken: tokens.verify, record: usage.record })
   const sessions = createSessions({ store, clock, flushUsage: usage.flush })
-  const password = createPasswordService({ store, clock, passwords, onChange: initialAdmin.forget })
-  const twoFactor = createTwoFactor({ store, clock, secretBox, confirmPassword: password.confirm })
+  const throttle = createThrottle({ store, clock })
+  const password = createPasswordService({ store, clock, passwords, throttle, onChange: initialAdmin.forget })
+  const twoFactor = createTwoFactor({ store, clock, secretBox, throttle, confirmPassword: password.confirm })
   const login = createLogin({
     store,
     clock,
     passwords,
+    throttle,
     ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
     spendCode: twoFactor.spendCode,
   })
@@ -105,6 +108,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     sessions,
     password,
     twoFactor,
+    throttle,
     users,
     initialAdmin,
     settings,

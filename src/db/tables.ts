@@ -22,6 +22,8 @@ export const users = sqliteTable('users', {
   totpEnabledAt: integer('totp_enabled_at'),
   /** The last accepted RFC 6238 time step: each step is accepted once. */
   totpLastStep: integer('totp_last_step').notNull().default(0),
+  /** Attempts to prove a password or code since the last one that succeeded. */
+  failedAttempts: integer('failed_attempts').notNull().default(0),
   createdAt: createdAt(),
   updatedAt: updatedAt(),
 })
@@ -30,6 +32,25 @@ const userId = () =>
   integer('user_id')
     .notNull()
     .references(() => users.id, { onDelete: 'cascade' })
+
+/** Addresses that a user has logged in from: they stay open while others are throttled. */
+export const knownAddresses = sqliteTable(
+  'known_addresses',
+  {
+    userId: userId(),
+    /** As the limits group them: an IPv4 address, or the /64 of an IPv6 one. */
+    addressGroup: text('address_group').notNull(),
+    failedAttempts: integer('failed_attempts').notNull(),
+    lastLoginAt: integer('last_login_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.addressGroup] })],
+)
+
+/** One row: attempts with an email that nobody has, counted so that they cost what others cost. */
+export const strangers = sqliteTable('strangers', {
+  id: integer().primaryKey(),
+  failedAttempts: integer('failed_attempts').notNull(),
+})
 
 export const recoveryCodes = sqliteTable(
   'recovery_codes',

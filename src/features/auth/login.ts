@@ -6,6 +6,7 @@ import type { Passwords } from '../../crypto/passwords.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { users } from '../../db/tables.ts'
 import { beginSession, type Origin, type Session } from './sessions.ts'
+import type { Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -13,6 +14,7 @@ export type LoginOptions = {
   store: Store
   clock: Clock
   passwords: Passwords
+  throttle: Throttle
   /** Seconds a new JWT is valid. */
   ttlSeconds(): Promise<number>
   /** @throws AppError `two_factor_invalid` */
@@ -23,17 +25,18 @@ export type LoginRequest = { email: string; password: string; totpCode: string |
 
 export type Login = ReturnType<typeof createLogin>
 
-export function createLogin({ store, clock, passwords, ttlSeconds, spendCode }: LoginOptions) {
+export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spendCode }: LoginOptions) {
   /**
-   * An unknown email, a disabled user, a user without a password and a wrong password give one answer, after the same
-   * work. Whether a code is wanted shows only after the right password.
+   * An unknown email, a disabled or throttled user, a user without a password and a wrong password give one answer,
+   * after the same work. Whether a code is wanted shows only after the right password.
    *
    * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `unavailable`
    */
   return async function login(request: LoginRequest, origin: Origin): Promise<{ user: UserRow; session: Session }> {
     const { password, totpCode } = request
     const [user] = await store.read.select().from(users).where(eq(users.email, request.email.toLowerCase()))
-    const hash = user?.status === 'active' ? user.passwordHash : null
+    const admitted = await throttle.admit(user?.id, origin.group)
+    const hash = admitted && user?.status === 'active' ? user.passwordHash : null
     const matches = await passwords.verify(password, hash)
     if (!user || hash === null || !matches) throw new AppError('invalid_credentials')
     const currentHash = passwords.isOutdated(hash) ? await passwords.hash(password) : hash
@@ -51,6 +54,7 @@ export function createLogin({ store, clock, passwords, ttlSeconds, spendCode }: 
         if (!totpCode) throw new AppError('two_factor_required')
         await spendCode(tx, current, totpCode)
       }
+      await throttle.succeed(tx, user.id, origin.group)
       const session = await beginSession(tx, { userId: user.id, ttlSeconds: ttl, nowMs: clock.now() }, origin)
       return { user: current, session }
     })

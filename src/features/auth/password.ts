@@ -7,7 +7,8 @@ import type { Passwords } from '../../crypto/passwords.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
-import { endSessions } from './sessions.ts'
+import { endSessions, type Origin } from './sessions.ts'
+import { forgive, type Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -15,17 +16,23 @@ export type PasswordOptions = {
   store: Store
   clock: Clock
   passwords: Passwords
+  throttle: Throttle
   /** Told after a user's password has changed. */
   onChange(userId: number): Promise<void>
 }
 
 export type PasswordService = ReturnType<typeof createPasswordService>
 
-export function createPasswordService({ store, clock, passwords, onChange }: PasswordOptions) {
-  /** @throws AppError `invalid_credentials` when the password isn't the user's */
-  async function confirm(userId: number, password: string): Promise<UserRow> {
+export function createPasswordService({ store, clock, passwords, throttle, onChange }: PasswordOptions) {
+  /**
+   * Asks for the password of a user who is logged in. What it protects calls `throttle.succeed` in its transaction.
+   *
+   * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
+   */
+  async function confirm(userId: number, password: string, origin: Origin): Promise<UserRow> {
     const [user] = await store.read.select().from(users).where(eq(users.id, userId))
-    const matches = await passwords.verify(password, user?.passwordHash ?? null)
+    const admitted = await throttle.admit(user?.id, origin.group)
+    const matches = await passwords.verify(password, admitted && user ? user.passwordHash : null)
     if (!user || !matches) throw new AppError('invalid_credentials', 'The password is wrong')
     return user
   }
@@ -34,6 +41,7 @@ export function createPasswordService({ store, clock, passwords, onChange }: Pas
   async function set(tx: Queries, userId: number, hash: string, keepSessionId?: number): Promise<void> {
     await tx.update(users).set({ passwordHash: hash, updatedAt: clock.now() }).where(eq(users.id, userId))
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
+    await forgive(tx, userId)
     await endSessions(tx, userId, keepSessionId)
   }
 
@@ -45,8 +53,13 @@ export function createPasswordService({ store, clock, passwords, onChange }: Pas
      *
      * @throws AppError `invalid_credentials`, `validation_error`, `unavailable`
      */
-    async change(userId: number, currentPassword: string, newPassword: string, keepSessionId: number): Promise<void> {
-      const user = await confirm(userId, currentPassword)
+    async change(
+      userId: number,
+      { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+      keepSessionId: number,
+      origin: Origin,
+    ): Promise<void> {
+      const user = await confirm(userId, currentPassword, origin)
       await checkPasswordRules('new_password', newPassword, user.email)
       const hash = await passwords.hash(newPassword)
       await store.write(async (tx) => {

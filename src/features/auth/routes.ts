@@ -9,11 +9,12 @@ import type { Guard } from '../../http/guard.ts'
 import { openOperation, operation } from '../../http/operation.ts'
 import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
+import type { Visit } from '../../http/visit.ts'
 import type { Users } from '../users/users.ts'
 import type { Login } from './login.ts'
 import * as model from './model.ts'
 import type { PasswordService } from './password.ts'
-import type { Sessions } from './sessions.ts'
+import type { Origin, Sessions } from './sessions.ts'
 import type { TwoFactor } from './two-factor.ts'
 
 export type AuthRoutesOptions = {
@@ -36,7 +37,7 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
       async ({ body, request, visit }) => {
         const { user, session } = await login(
           { email: body.email, password: body.password, totpCode: body.totp_code },
-          { address: visit.client.address, userAgent: request.headers.get('user-agent') ?? '' },
+          originOf(visit, request),
         )
         return envelope({ token: await tokens.sign(session), user: model.toUser(user) }, 'Login successful')
       },
@@ -124,8 +125,9 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
     )
     .post(
       '/password',
-      async ({ principal, body }) => {
-        await password.change(principal.userId, body.current_password, body.new_password, sessionIdOf(principal))
+      async ({ principal, body, visit, request }) => {
+        const passwords = { currentPassword: body.current_password, newPassword: body.new_password }
+        await password.change(principal.userId, passwords, sessionIdOf(principal), originOf(visit, request))
         return envelope(null, 'Password changed')
       },
       {
@@ -164,8 +166,9 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
     )
     .post(
       '/2fa/setup',
-      async ({ principal, body }) => {
-        const { secret, uri, qrSvg } = await twoFactor.setUp(principal.userId, body.password)
+      async ({ principal, body, visit, request }) => {
+        const origin = originOf(visit, request)
+        const { secret, uri, qrSvg } = await twoFactor.setUp(principal.userId, body.password, origin)
         return envelope({ secret, otpauth_uri: uri, qr_svg: qrSvg }, 'Confirm with a code to enable')
       },
       {
@@ -203,8 +206,9 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
     )
     .post(
       '/2fa/disable',
-      async ({ principal, body }) => {
-        await twoFactor.disable(principal.userId, body.password, body.totp_code, sessionIdOf(principal))
+      async ({ principal, body, visit, request }) => {
+        const proof = { password: body.password, code: body.totp_code }
+        await twoFactor.disable(principal.userId, proof, sessionIdOf(principal), originOf(visit, request))
         return envelope(null, 'Two-factor authentication disabled')
       },
       {
@@ -222,8 +226,9 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
     )
     .post(
       '/2fa/recovery-codes',
-      async ({ principal, body }) => {
-        const codes = await twoFactor.renewRecoveryCodes(principal.userId, body.password, body.totp_code)
+      async ({ principal, body, visit, request }) => {
+        const proof = { password: body.password, code: body.totp_code }
+        const codes = await twoFactor.renewRecoveryCodes(principal.userId, proof, originOf(visit, request))
         return envelope({ recovery_codes: codes }, 'The former recovery codes no longer work')
       },
       {
@@ -239,6 +244,10 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
         body: model.TwoFactorProof,
       },
     )
+}
+
+function originOf({ client }: Visit, request: Request): Origin {
+  return { ...client, userAgent: request.headers.get('user-agent') ?? '' }
 }
 
 /** The session of a principal that the guard has let through as `session`. */

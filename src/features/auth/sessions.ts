@@ -9,8 +9,8 @@ import { sessions } from '../../db/tables.ts'
 
 export type Session = typeof sessions.$inferSelect
 
-/** Where a login came from. */
-export type Origin = { address: string; userAgent: string }
+/** Where a login comes from. `group` is what limits count by. */
+export type Origin = { address: string; group: string; userAgent: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 

@@ -8,7 +8,8 @@ import type { SecretBox } from '../../crypto/secret-box.ts'
 import { newRecoveryCodes, newTotpSecret, normalizeRecoveryCode, totpStep, totpUri } from '../../crypto/totp.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
-import { endSessions } from './sessions.ts'
+import { endSessions, type Origin } from './sessions.ts'
+import type { Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -16,13 +17,17 @@ export type TwoFactorOptions = {
   store: Store
   clock: Clock
   secretBox: SecretBox
+  throttle: Throttle
   /** @throws AppError `invalid_credentials` when the password isn't the user's */
-  confirmPassword(userId: number, password: string): Promise<UserRow>
+  confirmPassword(userId: number, password: string, origin: Origin): Promise<UserRow>
 }
+
+/** What a change of 2FA asks for. */
+export type Proof = { password: string; code: string }
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
-export function createTwoFactor({ store, clock, secretBox, confirmPassword }: TwoFactorOptions) {
+export function createTwoFactor({ store, clock, secretBox, throttle, confirmPassword }: TwoFactorOptions) {
   const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
 
   /**
@@ -63,17 +68,18 @@ export function createTwoFactor({ store, clock, secretBox, confirmPassword }: Tw
      *
      * @throws AppError `invalid_credentials`, `conflict` when 2FA is on
      */
-    async setUp(userId: number, password: string) {
-      const { email } = await confirmPassword(userId, password)
+    async setUp(userId: number, password: string, origin: Origin) {
+      const { email } = await confirmPassword(userId, password, origin)
       const secret = newTotpSecret()
-      const changed = await store.write((tx) =>
-        tx
+      await store.write(async (tx) => {
+        await throttle.succeed(tx, userId, origin.group)
+        const changed = await tx
           .update(users)
           .set({ totpPendingSecret: secretBox.seal(secret, seedContext(userId)) })
           .where(and(eq(users.id, userId), isNull(users.totpEnabledAt)))
-          .returning({ id: users.id }),
-      )
-      if (changed.length === 0) throw new AppError('conflict', 'Two-factor authentication is already on')
+          .returning({ id: users.id })
+        if (changed.length === 0) throw new AppError('conflict', 'Two-factor authentication is already on')
+      })
       const uri = totpUri(secret, email)
       return { secret, uri, qrSvg: renderSVG(uri) }
     },
@@ -102,10 +108,11 @@ export function createTwoFactor({ store, clock, secretBox, confirmPassword }: Tw
     },
 
     /** @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off */
-    async disable(userId: number, password: string, code: string, keepSessionId: number): Promise<void> {
-      await confirmPassword(userId, password)
+    async disable(userId: number, proof: Proof, keepSessionId: number, origin: Origin): Promise<void> {
+      await confirmPassword(userId, proof.password, origin)
       await store.write(async (tx) => {
-        await spendCode(tx, await enrolled(tx, userId), code)
+        await spendCode(tx, await enrolled(tx, userId), proof.code)
+        await throttle.succeed(tx, userId, origin.group)
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId, keepSessionId)
       })
@@ -116,10 +123,11 @@ export function createTwoFactor({ store, clock, secretBox, confirmPassword }: Tw
      *
      * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off
      */
-    async renewRecoveryCodes(userId: number, password: string, code: string): Promise<string[]> {
-      await confirmPassword(userId, password)
+    async renewRecoveryCodes(userId: number, proof: Proof, origin: Origin): Promise<string[]> {
+      await confirmPassword(userId, proof.password, origin)
       return store.write(async (tx) => {
-        await spendCode(tx, await enrolled(tx, userId), code)
+        await spendCode(tx, await enrolled(tx, userId), proof.code)
+        await throttle.succeed(tx, userId, origin.group)
         return replaceRecoveryCodes(tx, userId)
       })
     },

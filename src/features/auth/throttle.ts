@@ -1,0 +1,78 @@
+/** Throttles guesses at one account over all addresses, without letting a stranger lock the owner out. */
+import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import type { Queries, Store } from '../../db/store.ts'
+import { knownAddresses, strangers, users } from '../../db/tables.ts'
+
+/** NIST SP 800-63B-4 §3.2.2: at most 100 consecutive failures, passwords and codes counted alike. */
+const MAX_FAILED_ATTEMPTS = 100
+/** How long an address stays known after a login from it. */
+const KNOWN_MS = 30 * 24 * 60 * 60 * 1000
+const THE_STRANGERS = 1
+
+export type Throttle = ReturnType<typeof createThrottle>
+
+export function createThrottle({ store, clock }: { store: Store; clock: Clock }) {
+  return {
+    /**
+     * Counts an attempt before it is verified, so that a burst of parallel guesses can't pass the limit together,
+     * and in a transaction of its own, so that nothing that fails later takes the count back.
+     *
+     * @param userId undefined for an email that nobody has, which costs the same
+     * @param addressGroup where the attempt comes from
+     * @returns whether it may be verified. Not to be shown: it would tell a guesser to move on.
+     */
+    async admit(userId: number | undefined, addressGroup: string): Promise<boolean> {
+      return store.write(async (tx) => {
+        if (userId === undefined) {
+          const one = { id: THE_STRANGERS, failedAttempts: 1 }
+          const more = { failedAttempts: sql`${strangers.failedAttempts} + 1` }
+          await tx.insert(strangers).values(one).onConflictDoUpdate({ target: strangers.id, set: more })
+          return false
+        }
+        const counted = await tx
+          .update(users)
+          .set({ failedAttempts: sql`${users.failedAttempts} + 1` })
+          .where(and(eq(users.id, userId), lt(users.failedAttempts, MAX_FAILED_ATTEMPTS)))
+          .returning({ id: users.id })
+        if (counted.length > 0) return true
+        // An address that this account logged in from lately has a count of its own, which strangers can't use up.
+        const known = await tx
+          .update(knownAddresses)
+          .set({ failedAttempts: sql`${knownAddresses.failedAttempts} + 1` })
+          .where(
+            and(
+              eq(knownAddresses.userId, userId),
+              eq(knownAddresses.addressGroup, addressGroup),
+              lt(knownAddresses.failedAttempts, MAX_FAILED_ATTEMPTS),
+              gt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS),
+            ),
+          )
+          .returning({ id: knownAddresses.userId })
+        return known.length > 0
+      })
+    },
+
+    /** Takes the count back to zero and remembers the address, in the transaction of what succeeded. */
+    async succeed(tx: Queries, userId: number, addressGroup: string): Promise<void> {
+      await forgive(tx, userId)
+      const seen = { failedAttempts: 0, lastLoginAt: clock.now() }
+      await tx
+        .insert(knownAddresses)
+        .values({ userId, addressGroup, ...seen })
+        .onConflictDoUpdate({ target: [knownAddresses.userId, knownAddresses.addressGroup], set: seen })
+      await tx.delete(knownAddresses).where(lt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS))
+    },
+
+    /** Lets a throttled user try again, for the command line. */
+    async unlock(userId: number): Promise<void> {
+      await store.write((tx) => forgive(tx, userId))
+    },
+  }
+}
+
+/** Forgets the failures of a user, at every address. */
+export async function forgive(tx: Queries, userId: number): Promise<void> {
+  await tx.update(users).set({ failedAttempts: 0 }).where(eq(users.id, userId))
+  await tx.update(knownAddresses).set({ failedAttempts: 0 }).where(eq(knownAddresses.userId, userId))
+}
