@@ -20,7 +20,7 @@ const strict = { strictPath: true, normalize: false } as const
 
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
-  const { clock, log, limiter, policies, clientAddress, credentials } = context
+  const { log, limiter, policies, clientAddress, credentials } = context
   const guard = createGuard({ maxBodyBytes: context.config.maxBodyBytes })
   const described = routes(context, guard)
   const docs = docsRoutes(described)
@@ -32,7 +32,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       // 2. Whatever is thrown from here on becomes the envelope; an unknown route too.
       .use(errors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) }))
       // 3. Before routing: request id, address, credential, rate limit.
-      .use(gate({ clock, limiter, policies, peerAddress, clientAddress, authenticate: credentials.authenticate }))
+      .use(gate({ limiter, policies, peerAddress, clientAddress, authenticate: credentials.authenticate }))
       // 4. The route: its guard asks who calls, its schemas what is sent, its service answers.
       .use(described)
       .use(docs)

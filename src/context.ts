@@ -14,7 +14,7 @@ import { createCredentials } from './features/auth/credentials.ts'
 import { createLogin } from './features/auth/login.ts'
 import { createPasswordService } from './features/auth/password.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
-import { createThrottle } from './features/auth/throttle.ts'
+import { createThrottle, forgive } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
 import { createSettings } from './features/settings/settings.ts'
@@ -43,7 +43,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   const store = openStore(inData('ncp.db'), clock.now())
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
-  const users = createUsers({ store, clock, endSessions })
+  const users = createUsers({ store, clock, endSessions, forgive })
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
     path: inData('initial-admin-password'),
@@ -59,7 +59,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   const settings = createSettings({ store, clock })
   const usage = createUsage({ store, clock })
-  const credentials = createCredentials({ store, verifyToken: tokens.verify, record: usage.record })
+  const credentials = createCredentials({ store, clock, verifyToken: tokens.verify, record: usage.record })
   const sessions = createSessions({ store, clock, flushUsage: usage.flush })
   const throttle = createThrottle({ store, clock })
   const password = createPasswordService({ store, clock, passwords, throttle, onChange: initialAdmin.forget })

@@ -3,6 +3,10 @@
 const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
+/** The years 0000 to 9999, in UTC. */
+const MIN_MS = -62_167_219_200_000
+const MAX_MS = 253_402_300_799_999
+
 /**
  * Reads an RFC 3339 §5.6 date-time. The offset is required and the calendar is checked, because `Date` takes
  * 30 February, `1` and zone-less local time. Leap seconds (`:60`) are refused: no Unix time names them.
@@ -27,7 +31,9 @@ export function parseTimestamp(text: string): number | undefined {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   date.setUTCHours(hour, minute, second, milliseconds)
-  return date.getTime() - offsetMinutes * 60_000
+  const ms = date.getTime() - offsetMinutes * 60_000
+  // An offset can carry a time out of the years that RFC 3339 can write.
+  return ms >= MIN_MS && ms <= MAX_MS ? ms : undefined
 }
 
 /** @param ms milliseconds since the epoch */

@@ -11,9 +11,9 @@ type Content = { content: Record<string, Json> }
 type Document = Json & { paths: Record<string, Record<string, Operation>>; components: Json }
 
 const rateLimitHeaders = {
-  'X-RateLimit-Limit': 'Maximum requests per time window',
-  'X-RateLimit-Remaining': 'Remaining requests',
-  'X-RateLimit-Reset': 'Unix timestamp at which the limit resets',
+  'X-RateLimit-Limit': { description: 'Maximum requests per time window', example: 120 },
+  'X-RateLimit-Remaining': { description: 'Remaining requests', example: 119 },
+  'X-RateLimit-Reset': { description: 'Unix timestamp at which the limit resets', example: 1_795_248_000 },
 }
 
 const documentation = {
@@ -82,9 +82,9 @@ function tidy(document: Document): Document {
       .map(([path, operations]) => [path, extractTitled(operations, schemas)]),
   )
   const headers = Object.fromEntries(
-    Object.entries(rateLimitHeaders).map(([name, description]) => [
+    Object.entries(rateLimitHeaders).map(([name, { description, example }]) => [
       name,
-      { description, required: true, schema: { type: 'integer', minimum: 0, examples: [119] } },
+      { description, required: true, schema: { type: 'integer', minimum: 0, examples: [example] } },
     ]),
   )
   const components = { ...documentation.components, headers, responses: extractTitled(errors, schemas), schemas }

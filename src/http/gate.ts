@@ -1,8 +1,7 @@
 /** The gate: every request passes here before it is routed, so that 401, 404, 413 and 429 carry its headers too. */
 import { Elysia } from 'elysia'
-import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
-import { isExpired, type Principal } from '../core/principal.ts'
+import type { Principal } from '../core/principal.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Limiter, Verdict } from '../limiter/limiter.ts'
 import type { Policies } from '../limiter/policies.ts'
@@ -10,18 +9,17 @@ import { readBearer } from './bearer.ts'
 import { type Visit, visit } from './visit.ts'
 
 export type GateOptions = {
-  clock: Clock
   limiter: Limiter
   policies: Policies
   /** The socket's address. */
   peerAddress(request: Request): string | undefined
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
-  /** Whose credential this is; undefined for one that is unknown, forged, revoked or of a disabled user. */
+  /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
   authenticate(bearer: string): Promise<Principal | undefined>
 }
 
 export function gate(options: GateOptions) {
-  const { clock, limiter, policies } = options
+  const { limiter, policies } = options
 
   return new Elysia({ name: 'gate' })
     .use(visit)
@@ -65,7 +63,7 @@ export function gate(options: GateOptions) {
     // One spelling for whoever reads the header next, whatever case and spaces the client used.
     if (authorization !== `Bearer ${bearer}`) headers.set('authorization', `Bearer ${bearer}`)
     const principal = await options.authenticate(bearer)
-    if (!principal || isExpired(principal.credential, clock.now())) return
+    if (!principal) return
     arrived.bearer = bearer
     arrived.principal = principal
   }

@@ -69,17 +69,29 @@ function success({ data, message = '', paged }: Operation) {
   }
 }
 
-/** One response a status; codes that share a status share its description. */
+/** One response a status; codes that share a status share its description, and each shows what it looks like. */
 function failures(codes: ErrorCode[]) {
-  const texts = new Map<number, Set<string>>()
+  const byStatus = new Map<number, Set<ErrorCode>>()
   for (const code of codes) {
-    const { status, error } = catalogue[code]
-    texts.set(status, (texts.get(status) ?? new Set()).add(`\`${error}\``))
+    const { status } = catalogue[code]
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code))
   }
   return Object.fromEntries(
-    [...texts].map(([status, errors]) => [
+    [...byStatus].map(([status, codes]) => [
       `${status}`,
-      { description: [...errors].join(' or '), content: { 'application/json': { schema: ErrorEnvelope } } },
+      {
+        description: [...codes].map((code) => `\`${catalogue[code].error}\``).join(' or '),
+        content: { 'application/json': { schema: ErrorEnvelope, examples: examplesOf(codes) } },
+      },
     ]),
+  )
+}
+
+function examplesOf(codes: Iterable<ErrorCode>) {
+  return Object.fromEntries(
+    [...codes].map((code) => {
+      const { error, message } = catalogue[code]
+      return [code, { value: { data: null, error, message } }]
+    }),
   )
 }

@@ -78,7 +78,7 @@ export function label(examples: string[]) {
 /** A string out of a fixed list. */
 export function choice<const Values extends readonly string[]>(values: Values) {
   return checked<Values[number]>(
-    { type: 'string', enum: [...values] },
+    { type: 'string', enum: [...values], examples: values.slice(0, 1) },
     {
       type: 'a string',
       isType: isString,
@@ -104,10 +104,14 @@ export const timestampOut = () => t.String({ format: 'date-time', examples: ['20
 
 export const nullable = <Schema extends TSchema>(schema: Schema) => t.Union([schema, t.Null()])
 
+/** True or false in a body. */
+export const flag = (description?: string) =>
+  t.Boolean({ examples: [true], ...(description !== undefined && { description }) })
+
 /** A whole number in a body. */
-export function whole(minimum: number, maximum: number) {
+export function whole({ minimum, maximum, example }: { minimum: number; maximum: number; example: number }) {
   return checked<number>(
-    { type: 'integer', minimum, maximum },
+    { type: 'integer', minimum, maximum, examples: [example] },
     {
       type: 'an integer',
       isType: Number.isInteger,
@@ -138,7 +142,7 @@ export function integerText(options: { minimum?: number; maximum?: number; descr
     { type: 'integer', ...options },
     {
       type: 'an integer',
-      isType: (value) => isString(value) && /^-?\d{1,18}$/.test(value),
+      isType: (value) => isString(value) && /^-?\d{1,64}$/.test(value),
       rule: `must be from ${minimum} to ${maximum}`,
       obeys: (value: string) => Number(value) >= minimum && Number(value) <= maximum,
     },

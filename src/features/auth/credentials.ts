@@ -1,6 +1,7 @@
 /** From a bearer value to the principal behind it: the one place where API keys and JWTs are recognised. */
 import { eq, sql } from 'drizzle-orm'
-import type { Credential, Principal } from '../../core/principal.ts'
+import type { Clock } from '../../core/clock.ts'
+import { type Credential, isExpired, type Principal } from '../../core/principal.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions, users } from '../../db/tables.ts'
@@ -12,6 +13,7 @@ const CACHE_ENTRIES = 10_000
 
 export type CredentialsOptions = {
   store: Store
+  clock: Clock
   /** Checks signature and claims. @returns the `jti` and `sub`, or undefined for a token that isn't ours */
   verifyToken(token: string): Promise<{ tokenId: string; userId: number } | undefined>
   /** Told of each use. */
@@ -20,7 +22,7 @@ export type CredentialsOptions = {
 
 export type Credentials = ReturnType<typeof createCredentials>
 
-export function createCredentials({ store, verifyToken, record }: CredentialsOptions) {
+export function createCredentials({ store, clock, verifyToken, record }: CredentialsOptions) {
   // Any commit of any process moves the version and empties the cache: a revocation holds at the next request,
   // and no code has to remember to invalidate.
   let cache = new Map<string, Principal>()
@@ -65,14 +67,16 @@ export function createCredentials({ store, verifyToken, record }: CredentialsOpt
 
   return {
     /**
-     * @returns the principal, or undefined for a credential that is malformed, unknown, forged, revoked or of a
-     * disabled user. The caller checks the expiry, which passes without any commit.
+     * @returns the principal, or undefined for a credential that is malformed, unknown, forged, expired, revoked or of
+     * a disabled user
      */
     async authenticate(bearer: string): Promise<Principal | undefined> {
       const isKey = bearer.startsWith('ncp_')
       if (isKey && !API_KEY.test(bearer)) return undefined
-      // Only a key's hash is kept in memory.
-      const cacheKey = isKey ? sha256(bearer) : bearer
+      const hash = isKey ? sha256(bearer) : ''
+      // Only a key's hash is kept in memory. The colon, which no bearer value contains, keeps it apart from tokens:
+      // otherwise whoever read the hashes in a stolen backup could send one of them as a token.
+      const cacheKey = isKey ? `key:${hash}` : bearer
       const version = store.version()
       if (version !== cachedVersion || cache.size >= CACHE_ENTRIES) {
         cache = new Map()
@@ -81,10 +85,12 @@ export function createCredentials({ store, verifyToken, record }: CredentialsOpt
       const current = cache
       let principal = current.get(cacheKey)
       if (!principal) {
-        principal = await (isKey ? byKey(cacheKey) : byToken(bearer))
+        principal = await (isKey ? byKey(hash) : byToken(bearer))
         if (principal) current.set(cacheKey, principal)
       }
-      if (principal) record(principal.credential)
+      // Not cached: time passes without a commit.
+      if (!principal || isExpired(principal.credential, clock.now())) return undefined
+      record(principal.credential)
       return principal
     },
   }

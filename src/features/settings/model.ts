@@ -3,7 +3,7 @@ import { t } from 'elysia'
 import { closed, whole } from '../../http/schema.ts'
 import { JWT_TTL_SECONDS, type SettingValues } from './settings.ts'
 
-const jwtTtlSeconds = () => whole(JWT_TTL_SECONDS.minimum, JWT_TTL_SECONDS.maximum)
+const jwtTtlSeconds = () => whole({ ...JWT_TTL_SECONDS, example: 86_400 })
 
 export const ChangeSettings = closed({ jwt_ttl_seconds: t.Optional(jwtTtlSeconds()) })
 

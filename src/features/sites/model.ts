@@ -1,8 +1,9 @@
 /** What `/sites` takes and gives. */
 import { t } from 'elysia'
+import { AppError } from '../../core/errors.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { choice, closed, idIn, idOut, integerText, text, timestampOut } from '../../http/schema.ts'
-import { PHP_VERSIONS, type Site, type SiteChanges } from './sites.ts'
+import { choice, closed, idIn, idOut, integerText, text, timestampOut, toInteger } from '../../http/schema.ts'
+import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteRef } from './sites.ts'
 
 /** Long enough for a name in the letters of its language, which punycode makes longer. */
 const domainName = () => text({ minLength: 1, maxLength: 253, examples: ['www.example.com'] })
@@ -52,6 +53,28 @@ export function toSite(site: Site) {
     created_at: formatTimestamp(site.createdAt),
     updated_at: formatTimestamp(site.updatedAt),
   }
+}
+
+/**
+ * The contract takes `subscription_id` from the query at every customer endpoint; the body may name it as well.
+ *
+ * @throws AppError `bad_request` when the two differ, since either could be the mistake
+ */
+export function toNewSite(
+  { domain, aliases = [], subscription_id: inBody }: typeof CreateSite.static,
+  query: { subscription_id?: string },
+): NewSite {
+  const inQuery = query.subscription_id === undefined ? undefined : toInteger(query.subscription_id)
+  if (inBody !== undefined && inQuery !== undefined && inBody !== inQuery) {
+    throw new AppError('bad_request', 'subscription_id: must be the same in the query and the body')
+  }
+  return { domain, aliases, subscriptionId: inBody ?? inQuery }
+}
+
+/** The site in the path and the subscription in the query. */
+export function toSiteRef({ params, query }: { params: { id: string }; query: { subscription_id?: string } }): SiteRef {
+  const { subscription_id: id } = query
+  return { id: toInteger(params.id), subscriptionId: id === undefined ? undefined : toInteger(id) }
 }
 
 /** From the wire's names to the service's; what is absent stays absent. */

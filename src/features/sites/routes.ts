@@ -5,7 +5,7 @@ import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
-import { ChangeSite, CreateSite, SiteModel, siteFilter, toSite, toSiteChanges } from './model.ts'
+import { ChangeSite, CreateSite, SiteModel, siteFilter, toNewSite, toSite, toSiteChanges, toSiteRef } from './model.ts'
 import type { Sites } from './sites.ts'
 
 const tag = 'Sites'
@@ -38,9 +38,8 @@ export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
     )
     .post(
       '',
-      async ({ principal, body, set }) => {
-        const { domain, aliases = [], subscription_id: subscriptionId } = body
-        const site = await sites.create(principal, { domain, aliases, subscriptionId })
+      async ({ principal, query, body, set }) => {
+        const site = await sites.create(principal, toNewSite(body, query))
         set.status = 201
         return envelope(toSite(site), 'Site created')
       },
@@ -48,49 +47,63 @@ export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
         ...operation('user', {
           id: 'createSite',
           summary: 'Create a site',
-          description: 'In the named subscription, or in the default one, up to its limit.',
+          description:
+            'In the named subscription, or in the default one, up to its limit. `subscription_id` may stand in the query, in the body, or the same in both; an administrator must name one.',
           tag,
+          query: true,
           body: true,
           status: 201,
           data: SiteModel,
           message: 'Site created',
           errors: ['forbidden', 'not_found', 'conflict'],
         }),
+        query: closed(siteFilter),
         body: CreateSite,
       },
     )
-    .get('/:id', async ({ principal, params }) => envelope(toSite(await sites.find(principal, toInteger(params.id)))), {
-      ...operation('user', {
-        id: 'getSite',
-        summary: 'Show a site',
-        tag,
-        data: SiteModel,
-        errors: ['forbidden', 'not_found'],
-      }),
-      params: idParams('Site id'),
-    })
+    .get(
+      '/:id',
+      async ({ principal, params, query }) =>
+        envelope(toSite(await sites.find(principal, toSiteRef({ params, query })))),
+      {
+        ...operation('user', {
+          id: 'getSite',
+          summary: 'Show a site',
+          tag,
+          query: true,
+          data: SiteModel,
+          errors: ['forbidden', 'not_found'],
+        }),
+        params: idParams('Site id'),
+        query: closed(siteFilter),
+      },
+    )
     .patch(
       '/:id',
-      async ({ principal, params, body }) =>
-        envelope(toSite(await sites.change(principal, toInteger(params.id), toSiteChanges(body))), 'Site changed'),
+      async ({ principal, params, query, body }) => {
+        const site = await sites.change(principal, toSiteRef({ params, query }), toSiteChanges(body))
+        return envelope(toSite(site), 'Site changed')
+      },
       {
         ...operation('user', {
           id: 'changeSite',
           summary: 'Change a site',
           tag,
+          query: true,
           body: true,
           data: SiteModel,
           message: 'Site changed',
           errors: ['forbidden', 'not_found', 'conflict'],
         }),
         params: idParams('Site id'),
+        query: closed(siteFilter),
         body: ChangeSite,
       },
     )
     .delete(
       '/:id',
-      async ({ principal, params }) => {
-        await sites.remove(principal, toInteger(params.id))
+      async ({ principal, params, query }) => {
+        await sites.remove(principal, toSiteRef({ params, query }))
         return envelope(null, 'Site deleted')
       },
       {
@@ -98,11 +111,13 @@ export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
           id: 'deleteSite',
           summary: 'Delete a site',
           tag,
+          query: true,
           data: t.Null(),
           message: 'Site deleted',
           errors: ['forbidden', 'not_found', 'conflict'],
         }),
         params: idParams('Site id'),
+        query: closed(siteFilter),
       },
     )
 }

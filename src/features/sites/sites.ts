@@ -1,10 +1,10 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
-import { and, asc, eq, gt, inArray } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Principal } from '../../core/principal.ts'
-import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
+import type { Queries, Store } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
 import { normalizeDomain } from './domain.ts'
 
@@ -16,6 +16,8 @@ export type Site = SiteRow & { domain: string; aliases: string[] }
 export const PHP_VERSIONS = ['8.2', '8.3', '8.4', '8.5'] as const
 const DEFAULT_PHP_VERSION = '8.4'
 
+/** A site, and the subscription it must be in where the request names one. */
+export type SiteRef = { id: number; subscriptionId: number | undefined }
 export type NewSite = { domain: string; aliases: string[]; subscriptionId: number | undefined }
 export type SiteChanges = {
   domain?: string
@@ -42,18 +44,22 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
   }
 
   /** @throws AppError `not_found`, `forbidden` for another customer's */
-  async function find(principal: Principal, id: number, queries: Queries = store.read): Promise<Site> {
-    const [found] = await queries
-      .select({ site: sites, userId: subscriptions.userId })
+  async function find(principal: Principal, { id, subscriptionId }: SiteRef, queries = store.read): Promise<Site> {
+    const rows = await queries
+      .select({ site: sites, name: siteDomains.domain, userId: subscriptions.userId })
       .from(sites)
       .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
+      .innerJoin(siteDomains, eq(siteDomains.siteId, sites.id))
       .where(eq(sites.id, id))
-    if (!found) throw new AppError('not_found', 'No such site')
-    if (principal.role !== 'admin' && found.userId !== principal.userId) {
+      .orderBy(asc(siteDomains.position))
+    const [site] = gatherNames(rows)
+    if (!site) throw new AppError('not_found', 'No such site')
+    if (principal.role !== 'admin' && rows[0]?.userId !== principal.userId) {
       throw new AppError('forbidden', 'This site belongs to another customer')
     }
-    const [site] = await withDomains(queries, [found.site])
-    if (!site) throw new Error(`site ${id} has no domain`)
+    if (subscriptionId !== undefined && subscriptionId !== site.subscriptionId) {
+      throw new AppError('not_found', 'No such site in this subscription')
+    }
     return site
   }
 
@@ -67,14 +73,19 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
     async list(principal: Principal, subscriptionId: number | undefined, page: PageRequest): Promise<Page<Site>> {
       const everywhere = principal.role === 'admin' && subscriptionId === undefined
       const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
-      const rows = await store.read
+      const site = store.read
         .select()
         .from(sites)
         .where(and(within === undefined ? undefined : eq(sites.subscriptionId, within), gt(sites.id, page.afterId)))
         .orderBy(asc(sites.id))
         .limit(page.limit + 1)
-      const { rows: shown, ...rest } = pageOf(rows, page)
-      return { rows: await withDomains(store.read, shown), ...rest }
+        .as('site')
+      const rows = await store.read
+        .select()
+        .from(site)
+        .innerJoin(siteDomains, eq(siteDomains.siteId, site.id))
+        .orderBy(asc(site.id), asc(siteDomains.position))
+      return pageOf(gatherNames(rows.map(({ site, site_domains: { domain: name } }) => ({ site, name }))), page)
     },
 
     /**
@@ -88,53 +99,50 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
       const { id } = await subscriptionOf(principal, subscriptionId)
       const domains = normalizeNames(names.domain, names.aliases)
       const now = clock.now()
-      return store
-        .write(async (tx) => {
-          await requireRoom(tx, id)
-          const row = await tx
-            .insert(sites)
-            .values({
-              subscriptionId: id,
-              documentRoot: `/var/www/${domains.domain}`,
-              phpVersion: DEFAULT_PHP_VERSION,
-              status: 'active',
-              createdAt: now,
-              updatedAt: now,
-            })
-            .returning()
-            .get()
-          await insertDomains(tx, row.id, domains)
-          return { ...row, ...domains }
-        })
-        .catch(domainTaken)
+      return store.write(async (tx) => {
+        await requireRoom(tx, id)
+        const row = await tx
+          .insert(sites)
+          .values({
+            subscriptionId: id,
+            documentRoot: documentRootOf(domains.domain),
+            phpVersion: DEFAULT_PHP_VERSION,
+            status: 'active',
+            createdAt: now,
+            updatedAt: now,
+          })
+          .returning()
+          .get()
+        await insertDomains(tx, row.id, domains)
+        return { ...row, ...domains }
+      })
     },
 
     /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict` */
-    async change(principal: Principal, id: number, { domain, aliases, ...rest }: SiteChanges): Promise<Site> {
-      return store
-        .write(async (tx) => {
-          const before = await find(principal, id, tx)
-          await requireActive(tx, before.subscriptionId)
-          const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
-          if (domain !== undefined || aliases !== undefined) {
-            await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
-            await insertDomains(tx, id, domains)
-          }
-          const row = await tx
-            .update(sites)
-            .set({ ...rest, updatedAt: clock.now() })
-            .where(eq(sites.id, id))
-            .returning()
-            .get()
-          return { ...row, ...domains }
-        })
-        .catch(domainTaken)
+    async change(principal: Principal, ref: SiteRef, { domain, aliases, ...rest }: SiteChanges): Promise<Site> {
+      return store.write(async (tx) => {
+        const before = await find(principal, ref, tx)
+        const { id } = before
+        await requireActive(tx, before.subscriptionId)
+        const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
+        if (domain !== undefined || aliases !== undefined) {
+          await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
+          await insertDomains(tx, id, domains)
+        }
+        const row = await tx
+          .update(sites)
+          .set({ ...rest, documentRoot: documentRootOf(domains.domain), updatedAt: clock.now() })
+          .where(eq(sites.id, id))
+          .returning()
+          .get()
+        return { ...row, ...domains }
+      })
     },
 
     /** @throws AppError `not_found`, `forbidden`, `conflict` in a suspended subscription */
-    async remove(principal: Principal, id: number): Promise<void> {
+    async remove(principal: Principal, ref: SiteRef): Promise<void> {
       await store.write(async (tx) => {
-        const { subscriptionId } = await find(principal, id, tx)
+        const { id, subscriptionId } = await find(principal, ref, tx)
         await requireActive(tx, subscriptionId)
         await tx.delete(sites).where(eq(sites.id, id))
       })
@@ -142,28 +150,39 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
   }
 }
 
-async function withDomains(queries: Queries, rows: SiteRow[]): Promise<Site[]> {
-  if (rows.length === 0) return []
-  const names = await queries
-    .select()
-    .from(siteDomains)
-    .where(
-      inArray(
-        siteDomains.siteId,
-        rows.map((row) => row.id),
-      ),
-    )
-    .orderBy(asc(siteDomains.siteId), asc(siteDomains.position))
-  const bySite = Map.groupBy(names, ({ siteId }) => siteId)
-  return rows.map((row) => {
-    const [domain = '', ...aliases] = (bySite.get(row.id) ?? []).map((name) => name.domain)
-    return { ...row, domain, aliases }
-  })
+/**
+ * One site for its many rows. They come out of one statement: between two, another request could take the names away.
+ *
+ * @param rows in order of site, and of position within it
+ */
+function gatherNames(rows: { site: SiteRow; name: string }[]): Site[] {
+  const found = new Map<number, Site>()
+  for (const { site, name } of rows) {
+    const known = found.get(site.id)
+    if (known) known.aliases.push(name)
+    else found.set(site.id, { ...site, domain: name, aliases: [] })
+  }
+  return [...found.values()]
 }
 
+/** @throws AppError `conflict` that names the field, when a site of anybody's has the name as its domain or an alias */
 async function insertDomains(tx: Queries, siteId: number, names: { domain: string; aliases: string[] }): Promise<void> {
   const all = [names.domain, ...names.aliases]
-  await tx.insert(siteDomains).values(all.map((domain, position) => ({ domain, siteId, position })))
+  const inserted = await tx
+    .insert(siteDomains)
+    .values(all.map((domain, position) => ({ domain, siteId, position })))
+    .onConflictDoNothing({ target: siteDomains.domain })
+    .returning({ position: siteDomains.position })
+  const positions = new Set(inserted.map(({ position }) => position))
+  const taken = all.findIndex((_, position) => !positions.has(position))
+  if (taken === -1) return
+  const field = taken === 0 ? 'domain' : `aliases.${taken - 1}`
+  throw new AppError('conflict', `${field}: a site on this server already has this name`)
+}
+
+/** Follows the domain, which is unique: were it to stay, the domain's next owner would get the same directory. */
+function documentRootOf(domain: string): string {
+  return `/var/www/${domain}`
 }
 
 /** @throws AppError `validation_error` that names the field */
@@ -199,9 +218,4 @@ async function requireRoom(tx: Queries, subscriptionId: number): Promise<void> {
   if (maxSites === 0) return
   const used = await tx.$count(sites, eq(sites.subscriptionId, subscriptionId))
   if (used >= maxSites) throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
-}
-
-function domainTaken(error: unknown): never {
-  if (isUniqueViolation(error)) throw new AppError('conflict', 'domain: a site on this server already has this name')
-  throw error
 }

@@ -1,21 +1,33 @@
 /** What `/subscriptions` and `/admin/subscriptions` take and give. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { choice, closed, idIn, idOut, integerText, label, timestampOut, whole, wholeOut } from '../../http/schema.ts'
+import {
+  choice,
+  closed,
+  flag,
+  idIn,
+  idOut,
+  integerText,
+  label,
+  timestampOut,
+  whole,
+  wholeOut,
+} from '../../http/schema.ts'
 import type { Subscription, SubscriptionChanges } from './subscriptions.ts'
 
 const MAX_SITES = 1_000_000
 
 const status = () => choice(['active', 'suspended'])
-const maxSites = () => whole(0, MAX_SITES)
+const maxSites = () => whole({ minimum: 0, maximum: MAX_SITES, example: 10 })
 const name = () => label(['Business hosting'])
 /** A customer has one default as soon as there is a subscription: it is moved, never taken away. */
-const becomeDefault = () => t.Optional(t.Literal(true))
+const becomeDefault = () =>
+  t.Optional(flag('True makes it the default; to take that away, make another one the default'))
 
 export const CreateSubscription = closed({
   user_id: idIn([2]),
   name: name(),
-  is_default: t.Optional(t.Boolean()),
+  is_default: t.Optional(flag()),
   max_sites: t.Optional(maxSites()),
 })
 export const ChangeSubscription = closed({

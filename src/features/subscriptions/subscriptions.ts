@@ -21,7 +21,8 @@ export type SubscriptionChanges = {
   name?: string
   status?: 'active' | 'suspended'
   maxSites?: number
-  isDefault?: true
+  /** Moves the default here; false is refused, since a customer always has one. */
+  isDefault?: boolean
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
@@ -49,7 +50,7 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
   async function clearDefault(tx: Queries, userId: number): Promise<void> {
     await tx
       .update(subscriptions)
-      .set({ isDefault: false })
+      .set({ isDefault: false, updatedAt: clock.now() })
       .where(and(eq(subscriptions.userId, userId), eq(subscriptions.isDefault, true)))
   }
 
@@ -98,8 +99,14 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
       })
     },
 
-    /** @throws AppError `not_found` */
+    /** @throws AppError `not_found`, `validation_error` when the default would be taken away */
     async change(id: number, changes: SubscriptionChanges): Promise<Subscription> {
+      if (changes.isDefault === false) {
+        throw new AppError(
+          'validation_error',
+          'is_default: must be true; make another subscription the default instead',
+        )
+      }
       return store.write(async (tx) => {
         const { userId } = await find(id, tx)
         if (changes.isDefault) await clearDefault(tx, userId)

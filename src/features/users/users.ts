@@ -1,5 +1,5 @@
 /** Users, as administrators and the command line see them. */
-import { and, asc, eq, exists, gt, ne, or } from 'drizzle-orm'
+import { and, asc, eq, exists, gt, isNotNull, ne, or } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -18,13 +18,15 @@ export type UsersOptions = {
   clock: Clock
   /** Ends a user's sessions, in the transaction that takes the access away. */
   endSessions(tx: Queries, userId: number): Promise<void>
+  /** Forgets the failed attempts that throttle a user. */
+  forgive(tx: Queries, userId: number): Promise<void>
 }
 
 export type Users = ReturnType<typeof createUsers>
 
 const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
 
-export function createUsers({ store, clock, endSessions }: UsersOptions) {
+export function createUsers({ store, clock, endSessions, forgive }: UsersOptions) {
   async function insert(tx: Queries, user: NewUser, passwordHash: string | null): Promise<User> {
     const now = clock.now()
     return tx
@@ -120,18 +122,22 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
       await store.write(async (tx) => {
         await tx.update(users).set({ passwordHash, updatedAt: clock.now() }).where(eq(users.id, id))
         await tx.delete(passwordTokens).where(eq(passwordTokens.userId, id))
+        await forgive(tx, id)
         await endSessions(tx, id)
       })
     },
   }
 }
 
-/** In WHERE rather than a read before: two administrators who demote each other at once can't both succeed. */
+/**
+ * In WHERE rather than a read before: two administrators who demote each other at once can't both succeed. One who was
+ * invited and has no password yet doesn't count, for nobody could log in if the invitation ran out.
+ */
 function isNotLastAdministrator(tx: Queries, id: number) {
   const others = tx
     .select({ id: users.id })
     .from(users)
-    .where(and(eq(users.role, 'admin'), eq(users.status, 'active'), ne(users.id, id)))
+    .where(and(eq(users.role, 'admin'), eq(users.status, 'active'), isNotNull(users.passwordHash), ne(users.id, id)))
   return or(ne(users.role, 'admin'), ne(users.status, 'active'), exists(others))
 }
 

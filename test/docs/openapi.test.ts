@@ -1,0 +1,446 @@
+/** The OpenAPI document: valid, complete, as strict as the API, and true to the contract and the routes. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { createApp } from '../../src/app.ts'
+import { catalogue } from '../../src/core/errors.ts'
+import { type Panel, startPanel } from '../harness/panel.ts'
+
+type Schema = {
+  $ref?: string
+  type?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  additionalProperties?: unknown
+  enum?: unknown[]
+  examples?: unknown[]
+  minLength?: number
+  maxLength?: number
+  maxItems?: number
+  minimum?: number
+  maximum?: number
+  format?: string
+}
+type Content = Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>
+type Response = { $ref?: string; description: string; content: Content; headers: Record<string, { $ref?: string }> }
+type Parameter = { name: string; in: string; required: boolean; description: string; schema: Schema }
+type Operation = {
+  operationId: string
+  summary: string
+  tags: string[]
+  security: object[]
+  parameters?: Parameter[]
+  requestBody?: { content: Content }
+  responses: Record<string, Response>
+}
+type Document = {
+  openapi: string
+  info: { version: string }
+  tags: { name: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    securitySchemes: object
+    headers: Record<string, { required: boolean; schema: Schema }>
+    responses: Record<string, Response>
+    schemas: Record<string, Schema>
+  }
+}
+
+let panel: Panel
+let yaml: string
+let document: Document
+/** Every operation by `METHOD path`. */
+let operations: [name: string, operation: Operation][]
+beforeAll(async () => {
+  panel = await startPanel()
+  yaml = await (await fetch(`${panel.origin}/api/docs/openapi.yaml`)).text()
+  document = Bun.YAML.parse(yaml) as Document
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  )
+})
+afterAll(() => panel.stop())
+
+/** What a local reference names; anything else as it is. */
+function resolve<Node extends { $ref?: string }>(node: Node): Node {
+  if (node.$ref === undefined) return node
+  const names = node.$ref.replace(/^#\//, '').split('/')
+  return names.reduce<unknown>((parent, name) => (parent as Record<string, unknown>)[name], document) as Node
+}
+
+function operationOf(name: string): Operation {
+  const operation = operations.find(([key]) => key === name)?.[1]
+  if (!operation) throw new Error(`${name} is not documented`)
+  return operation
+}
+
+const responsesOf = (operation: Operation): [status: string, response: Response][] =>
+  Object.entries(operation.responses).map(([status, response]) => [status, resolve(response)])
+
+/** A schema and all beneath it, each under its path. */
+function* walk(name: string, node: Schema): Generator<[name: string, schema: Schema]> {
+  const schema = resolve(node)
+  yield [name, schema]
+  for (const [property, child] of Object.entries(schema.properties ?? {})) yield* walk(`${name}.${property}`, child)
+  for (const child of schema.anyOf ?? []) yield* walk(name, child)
+  if (schema.items) yield* walk(`${name}[]`, schema.items)
+}
+
+/** Everything that a client sends: bodies, path and query parameters. */
+function requestSchemas(): [name: string, schema: Schema][] {
+  return operations.flatMap(([name, { parameters = [], requestBody }]) => [
+    ...parameters.flatMap((parameter) => [...walk(`${name} ${parameter.name}`, parameter.schema)]),
+    ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => [...walk(name, schema)]),
+  ])
+}
+
+/** The properties of a schema as a contract lists them: `?` marks one that may be absent. */
+function fields(node: Schema): Record<string, unknown> {
+  const { properties = {}, required = [] } = resolve(node)
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, child]) => [required.includes(name) ? name : `${name}?`, typeOf(child)]),
+  )
+}
+
+function typeOf(node: Schema): unknown {
+  const schema = resolve(node)
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ')
+  if (schema.type === 'object') return fields(schema)
+  if (schema.items) return [typeOf(schema.items)]
+  return schema.format === 'date-time' ? 'timestamp' : schema.type
+}
+
+function jsonOf(content: Content | undefined): Schema {
+  const json = content?.['application/json']
+  if (!json) throw new Error('there is no application/json')
+  return json.schema
+}
+
+const bodyOf = (name: string) => fields(jsonOf(operationOf(name).requestBody?.content))
+const answerOf = (name: string, status: string) =>
+  fields(jsonOf(new Map(responsesOf(operationOf(name))).get(status)?.content))
+const queryOf = (name: string) =>
+  Object.fromEntries(
+    (operationOf(name).parameters ?? []).map(({ name, in: place, required, schema }) => [
+      `${name}${required ? '' : '?'} in ${place}`,
+      typeOf(schema),
+    ]),
+  )
+
+describe('the OpenAPI document', () => {
+  test('passes the strictest rules of an OpenAPI linter', async () => {
+    const config = await createConfig({
+      extends: ['recommended-strict'],
+      // Rules beyond the set that mean something for this API. What stays off contradicts the contract (its envelope is
+      // not RFC 9457, its paths are not all plural) or is a matter of taste (alphabetical tags, descriptions everywhere).
+      rules: {
+        'component-name-unique': 'error',
+        'no-http-verbs-in-paths': 'error',
+        'operation-singular-tag': 'error',
+        'operation-tag-defined': 'error',
+        'parameter-description': 'error',
+        'path-params-defined': 'error',
+        'paths-kebab-case': 'error',
+        'spec-strict-refs': 'error',
+      },
+    })
+    const lint = async (source: string) =>
+      (await lintFromString({ source, absoluteRef: '/openapi.yaml', config })).map(
+        ({ ruleId, message, location }) => `${ruleId} at ${location[0]?.pointer}: ${message}`,
+      )
+    expect(await lint(yaml)).toEqual([])
+    // The linter would have said so.
+    expect(await lint(yaml.replace('operationId: login\n', 'operationId: logout\n'))).toHaveLength(1)
+    expect(await lint(yaml.replace('#/components/schemas/Site"', '#/components/schemas/Sight"'))).not.toBeEmpty()
+  })
+
+  test('is OpenAPI 3.1, of this version, and refers to nothing outside itself', async () => {
+    const { version } = await Bun.file(`${import.meta.dir}/../../package.json`).json()
+    expect(document.openapi).toBe('3.1.0')
+    expect(document.info.version).toBe(version)
+    const references = [...yaml.matchAll(/\$ref: "?([^"\n]+)/g)].map(([, reference]) => reference ?? '')
+    expect(references).not.toBeEmpty()
+    expect(references.filter((reference) => !reference.startsWith('#/components/'))).toEqual([])
+    expect(yaml).not.toMatch(/https?:/)
+  })
+
+  test('offers one way to authorize, for an API key and a JWT', () => {
+    expect(document.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer', description: expect.stringMatching(/API key.*JWT/) },
+    })
+  })
+
+  test('has every route of the app outside the reference itself, and no other', () => {
+    const routes = createApp(panel.context, () => undefined)
+      .routes.filter(({ path }) => !path.startsWith('/api/docs'))
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
+    expect(routes).toContain('POST /api/v1/auth/login')
+    expect(operations.map(([name]) => name).sort()).toEqual(routes.sort())
+  })
+
+  test('says application/json alone, in every body and every response', () => {
+    for (const [name, operation] of operations) {
+      const contents = [operation.requestBody, ...responsesOf(operation).map(([, response]) => response)]
+      for (const body of contents.filter((body) => body !== undefined)) {
+        expect([name, Object.keys(body.content)]).toEqual([name, ['application/json']])
+      }
+    }
+  })
+})
+
+describe('every operation', () => {
+  test('has a unique id, a summary and a known tag', () => {
+    const tags = document.tags.map(({ name }) => name)
+    for (const [name, { operationId, summary, tags: own }] of operations) {
+      expect([name, operationId]).toEqual([name, expect.stringMatching(/^[a-z]+[A-Za-z]*$/)])
+      expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].*[^.]$/)])
+      expect([name, own]).toEqual([name, tags.filter((tag) => tag === own[0])])
+    }
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(operations.length)
+    expect(
+      new Set(
+        operations.map(
+          ([
+            ,
+            {
+              tags: [tag],
+            },
+          ]) => tag,
+        ),
+      ),
+    ).toEqual(new Set(tags))
+  })
+
+  test('has the rate-limit headers on every response, as required integers', () => {
+    const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    for (const [name, operation] of operations) {
+      for (const [status, { headers }] of responsesOf(operation)) {
+        for (const header of names) {
+          const stated = headers[header] && resolve(headers[header])
+          expect([name, status, stated]).toEqual([
+            name,
+            status,
+            expect.objectContaining({ required: true, schema: expect.objectContaining({ type: 'integer' }) }),
+          ])
+        }
+      }
+    }
+  })
+
+  test('tells when to come back on 429 and 503, and the challenge on 401', () => {
+    for (const [, operation] of operations) {
+      for (const [status, { headers }] of responsesOf(operation)) {
+        expect('Retry-After' in headers).toBe(['429', '503'].includes(status))
+        expect('WWW-Authenticate' in headers).toBe(status === '401')
+      }
+    }
+  })
+
+  test('has one success, and 400, 429 and 500', () => {
+    for (const [name, { responses }] of operations) {
+      const statuses = Object.keys(responses)
+      expect([name, statuses]).toEqual([name, expect.arrayContaining(['400', '429', '500'])])
+      expect([name, statuses.filter((status) => status < '400')]).toEqual([name, [expect.stringMatching(/^20[01]$/)]])
+    }
+  })
+
+  test('answers every success and every error in the envelope', () => {
+    for (const [name, operation] of operations) {
+      for (const [status, { content }] of responsesOf(operation)) {
+        const failed = status >= '400'
+        const envelope = fields(jsonOf(content))
+        expect([name, status, Object.keys(envelope)]).toEqual([name, status, ['data', 'error', 'message']])
+        expect([name, status, envelope.error, envelope.message]).toEqual([
+          name,
+          status,
+          failed ? 'string' : 'null',
+          'string',
+        ])
+        if (failed) expect(envelope.data).toBe('null')
+      }
+    }
+  })
+
+  test('shows every error that it can give, as it looks', () => {
+    for (const [name, operation] of operations) {
+      for (const [status, { description, content }] of responsesOf(operation)) {
+        if (status < '400') continue
+        const shown = Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value)
+        const expected = Object.values(catalogue)
+          .filter((entry) => `${entry.status}` === status && description.includes(`\`${entry.error}\``))
+          .map(({ error, message }) => ({ data: null, error, message }))
+        expect([name, status, shown]).toEqual([name, status, expect.arrayContaining(expected)])
+        expect(shown.length).toBe(description.split(' or ').length)
+      }
+    }
+  })
+
+  test('gives `not authenticated` exactly when it has security, and 401 without it only at login', () => {
+    for (const [name, operation] of operations) {
+      const { description = '' } = resolve(operation.responses['401'] ?? ({} as Response))
+      expect([name, operation.security]).toEqual([
+        name,
+        description.includes('`not authenticated`') ? [{ bearer: [] }] : [],
+      ])
+    }
+    const open = operations.filter(([, { security }]) => security.length === 0)
+    expect(open.filter(([, { responses }]) => '401' in responses).map(([name]) => name)).toEqual([
+      'POST /api/v1/auth/login',
+    ])
+  })
+
+  test('has 413, 415 and 422 exactly when it takes a body, and 422 also for query parameters', () => {
+    for (const [name, { responses, requestBody, parameters = [] }] of operations) {
+      const query = parameters.some((parameter) => parameter.in === 'query')
+      const expected = requestBody ? ['413', '415', '422'] : query ? ['422'] : []
+      const stated = Object.keys(responses).filter((status) => ['413', '415', '422'].includes(status))
+      expect([name, stated]).toEqual([name, expected])
+    }
+  })
+})
+
+describe('every request', () => {
+  test('is closed: an unknown field is refused', () => {
+    const objects = requestSchemas().filter(([, { type }]) => type === 'object')
+    expect(objects.length).toBeGreaterThan(10)
+    expect(objects.filter(([, schema]) => schema.additionalProperties !== false)).toEqual([])
+  })
+
+  test('bounds its strings and its arrays', () => {
+    const strings = requestSchemas().filter(([, { type }]) => type === 'string')
+    const arrays = requestSchemas().filter(([, { type }]) => type === 'array')
+    expect([strings.length > 20, arrays.length > 0]).toEqual([true, true])
+    expect(strings.filter(([, schema]) => (schema.maxLength ?? schema.enum) === undefined)).toEqual([])
+    expect(arrays.filter(([, schema]) => schema.maxItems === undefined)).toEqual([])
+  })
+
+  test('bounds its integers, except ids: one out of range is an unknown id, not a broken rule', () => {
+    const isId = (name: string) => /[ ._]id$/.test(name)
+    const integers = requestSchemas().filter(([, { type }]) => type === 'integer' || type === 'number')
+    expect(integers.filter(([name]) => isId(name)).length).toBeGreaterThan(5)
+    expect(
+      integers.filter(
+        ([name, { minimum, maximum }]) => !isId(name) && (minimum === undefined || maximum === undefined),
+      ),
+    ).toEqual([])
+  })
+
+  test('has an example for every field of its body, which "Try it out" fills in', () => {
+    for (const [name, { requestBody }] of operations) {
+      if (!requestBody) continue
+      const { properties = {} } = resolve(jsonOf(requestBody.content))
+      expect([name, Object.keys(properties)]).not.toEqual([name, []])
+      const missing = Object.entries(properties).filter(([, schema]) => !schema.examples?.length)
+      expect([name, missing]).toEqual([name, []])
+    }
+  })
+
+  test('is taken by the API as its examples say, as far as types and rules go', async () => {
+    const refused: object[] = []
+    for (const [name, { requestBody }] of operations) {
+      if (!requestBody) continue
+      const { properties = {} } = resolve(jsonOf(requestBody.content))
+      const body = Object.fromEntries(Object.entries(properties).map(([name, { examples }]) => [name, examples?.[0]]))
+      // A fixed date is in the past one day.
+      if (body.expires_at !== undefined) body.expires_at = new Date(panel.clock.now() + 86_400_000).toISOString()
+      const [method = '', path = ''] = name.replaceAll(/\{\w+\}/g, '1').split(' ')
+      // An administrator each, since some of these requests end the session that sends them.
+      const { token } = await panel.customer('admin')
+      const { status, error, message } = await panel.send(method, path, { as: token, body })
+      if ([400, 415, 422].includes(status)) refused.push({ name, status, error, message })
+    }
+    // An example can't be a secret that works.
+    expect(refused).toEqual([
+      expect.objectContaining({ message: 'token: is unknown, expired or already used; ask for a new one' }),
+    ])
+  })
+
+  test('has no example that harms who sends it unread: JWTs that live for the shortest time there is', () => {
+    const { properties } = resolve(jsonOf(operationOf('PATCH /api/v1/admin/settings').requestBody?.content))
+    expect(properties?.jwt_ttl_seconds?.examples).toEqual([86_400])
+  })
+})
+
+describe("the contract's operations", () => {
+  const page = { 'limit? in query': 'integer', 'cursor? in query': 'string' }
+  const timestampOrNull = 'timestamp or null'
+
+  test('login takes and gives what the contract says', () => {
+    expect(bodyOf('POST /api/v1/auth/login')).toEqual({ email: 'string', password: 'string', 'totp_code?': 'string' })
+    expect(answerOf('POST /api/v1/auth/login', '200')).toEqual({
+      data: { token: 'string', user: { id: 'integer', email: 'string', name: 'string', role: 'string' } },
+      error: 'null',
+      message: 'string',
+    })
+    const { description } = resolve(operationOf('POST /api/v1/auth/login').responses['401'] as Response)
+    expect(description).toBe('`invalid credentials` or `2fa_required` or `invalid_2fa_code`')
+  })
+
+  test.each([
+    ['POST /api/v1/auth/login', '401', '2fa_required', 'Two-factor authentication code required'],
+    ['GET /api/v1/sites', '401', 'not authenticated', 'Authentication required'],
+    ['GET /api/v1/sites', '429', 'rate limit exceeded', 'Too many requests. Please try again later.'],
+  ])('%s shows the %s of the contract: %s', (name, status, error, message) => {
+    const response = new Map(responsesOf(operationOf(name))).get(status)
+    const shown = Object.values(response?.content['application/json']?.examples ?? {})
+    expect(shown).toContainEqual({ value: { data: null, error, message } })
+  })
+
+  test('creating an API key takes a name and an expiry, and gives the key once', () => {
+    expect(bodyOf('POST /api/v1/auth/api-keys')).toEqual({ name: 'string', 'expires_at?': 'timestamp' })
+    const { properties } = resolve(jsonOf(operationOf('POST /api/v1/auth/api-keys').requestBody?.content))
+    expect(properties?.name).toMatchObject({ minLength: 1, maxLength: 100 })
+    expect(answerOf('POST /api/v1/auth/api-keys', '201')).toEqual({
+      data: {
+        id: 'integer',
+        name: 'string',
+        key: 'string',
+        key_prefix: 'string',
+        expires_at: timestampOrNull,
+        created_at: 'timestamp',
+      },
+      error: 'null',
+      message: 'string',
+    })
+  })
+
+  test('listing API keys gives everything but the key', () => {
+    expect(queryOf('GET /api/v1/auth/api-keys')).toEqual(page)
+    expect(answerOf('GET /api/v1/auth/api-keys', '200')).toEqual({
+      data: [
+        {
+          id: 'integer',
+          name: 'string',
+          key_prefix: 'string',
+          last_used_at: timestampOrNull,
+          expires_at: timestampOrNull,
+          created_at: 'timestamp',
+        },
+      ],
+      error: 'null',
+      message: 'string',
+    })
+  })
+
+  test('deleting an API key takes its id', () => {
+    expect(queryOf('DELETE /api/v1/auth/api-keys/{id}')).toEqual({ 'id in path': 'integer' })
+    expect(answerOf('DELETE /api/v1/auth/api-keys/{id}', '200')).toEqual({
+      data: 'null',
+      error: 'null',
+      message: 'string',
+    })
+  })
+
+  test('listing sites takes the subscription', () => {
+    expect(queryOf('GET /api/v1/sites')).toEqual({ 'subscription_id? in query': 'integer', ...page })
+    expect(answerOf('GET /api/v1/sites', '200')).toEqual({
+      data: [expect.objectContaining({ id: 'integer', subscription_id: 'integer', domain: 'string' })],
+      error: 'null',
+      message: 'string',
+    })
+  })
+})
