@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import type { Context } from './context.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { apiKeyRoutes } from './features/api-keys/routes.ts'
+import { adminSessionRoutes } from './features/auth/admin-routes.ts'
 import { authRoutes } from './features/auth/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { settingRoutes } from './features/settings/routes.ts'
@@ -49,6 +50,7 @@ export function routes(context: Context, guard: ReturnType<typeof createGuard>) 
     .use(subscriptionRoutes({ guard, subscriptions }))
     .use(userRoutes({ guard, users }))
     .use(adminSubscriptionRoutes({ guard, subscriptions }))
+    .use(adminSessionRoutes({ guard, sessions, getUser: users.get }))
     .use(settingRoutes({ guard, settings }))
   return new Elysia(strict).use(healthRoutes({ guard, isReady: context.readiness.is })).use(api)
 }

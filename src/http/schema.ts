@@ -76,9 +76,14 @@ export function label(examples: string[]) {
 }
 
 /** A string out of a fixed list. */
-export function choice<const Values extends readonly string[]>(values: Values) {
+export function choice<const Values extends readonly string[]>(values: Values, description?: string) {
   return checked<Values[number]>(
-    { type: 'string', enum: [...values], examples: values.slice(0, 1) },
+    {
+      type: 'string',
+      enum: [...values],
+      examples: values.slice(0, 1),
+      ...(description !== undefined && { description }),
+    },
     {
       type: 'a string',
       isType: isString,

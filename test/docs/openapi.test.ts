@@ -436,7 +436,8 @@ describe("the contract's operations", () => {
   })
 
   test('listing sites takes the subscription', () => {
-    expect(queryOf('GET /api/v1/sites')).toEqual({ 'subscription_id? in query': 'integer', ...page })
+    const search = { 'domain? in query': 'string' }
+    expect(queryOf('GET /api/v1/sites')).toEqual({ 'subscription_id? in query': 'integer', ...search, ...page })
     expect(answerOf('GET /api/v1/sites', '200')).toEqual({
       data: [expect.objectContaining({ id: 'integer', subscription_id: 'integer', domain: 'string' })],
       error: 'null',

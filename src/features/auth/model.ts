@@ -85,7 +85,8 @@ export function toUser({ id, email, name, role }: typeof users.$inferSelect) {
   return { id, email, name, role }
 }
 
-export function toSession(session: Session, currentId: number) {
+/** @param currentId the session that asks, where it is one of the same user */
+export function toSession(session: Session, currentId: number | undefined) {
   return {
     id: session.id,
     address: session.address,

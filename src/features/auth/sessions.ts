@@ -37,6 +37,11 @@ export function createSessions({
       return pageOf(rows, page)
     },
 
+    /** Ends all sessions of a user, for an administrator. The user's API keys stay. */
+    async endAll(userId: number): Promise<void> {
+      await store.write((tx) => endSessions(tx, userId))
+    },
+
     /** @throws AppError `not_found`, `forbidden` for another user's */
     async end(userId: number, id: number): Promise<void> {
       const ended = await store.write((tx) =>

@@ -3,7 +3,7 @@ import { t } from 'elysia'
 import { AppError } from '../../core/errors.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import { choice, closed, idIn, idOut, integerText, text, timestampOut, toInteger } from '../../http/schema.ts'
-import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteRef } from './sites.ts'
+import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteFilter, type SiteRef } from './sites.ts'
 
 /** Long enough for a name in the letters of its language, which punycode makes longer. */
 const domainName = () => text({ minLength: 1, maxLength: 253, examples: ['www.example.com'] })
@@ -24,6 +24,12 @@ export const ChangeSite = closed({
 })
 export const siteFilter = {
   subscription_id: t.Optional(integerText({ description: 'The subscription; absent means the default one' })),
+}
+
+export const siteSearch = {
+  domain: t.Optional(
+    text({ minLength: 1, maxLength: 253, examples: ['example'], description: 'Part of the domain or of an alias' }),
+  ),
 }
 
 export const SiteModel = t.Object(
@@ -69,6 +75,11 @@ export function toNewSite(
     throw new AppError('bad_request', 'subscription_id: must be the same in the query and the body')
   }
   return { domain, aliases, subscriptionId: inBody ?? inQuery }
+}
+
+export function toSiteFilter(query: { subscription_id?: string; domain?: string }): SiteFilter {
+  const { subscription_id: id, domain } = query
+  return { ...(id !== undefined && { subscriptionId: toInteger(id) }), ...(domain !== undefined && { domain }) }
 }
 
 /** The site in the path and the subscription in the query. */

@@ -4,8 +4,19 @@ import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
-import { closed, idParams, toInteger } from '../../http/schema.ts'
-import { ChangeSite, CreateSite, SiteModel, siteFilter, toNewSite, toSite, toSiteChanges, toSiteRef } from './model.ts'
+import { closed, idParams } from '../../http/schema.ts'
+import {
+  ChangeSite,
+  CreateSite,
+  SiteModel,
+  siteFilter,
+  siteSearch,
+  toNewSite,
+  toSite,
+  toSiteChanges,
+  toSiteFilter,
+  toSiteRef,
+} from './model.ts'
 import type { Sites } from './sites.ts'
 
 const tag = 'Sites'
@@ -16,15 +27,14 @@ export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
     .get(
       '',
       async ({ principal, query, path, set }) => {
-        const { subscription_id: id } = query
-        const page = await sites.list(principal, id === undefined ? undefined : toInteger(id), pageOfQuery(query))
+        const page = await sites.list(principal, toSiteFilter(query), pageOfQuery(query))
         linkNext({ set, path, query }, page)
         return envelope(page.rows.map(toSite))
       },
       {
         ...operation('user', {
           id: 'listSites',
-          summary: 'List sites',
+          summary: 'List sites, or search them by domain',
           description:
             'Of the named subscription, or of the default one. An administrator who names none gets the sites of all.',
           tag,
@@ -33,7 +43,7 @@ export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
           data: t.Array(SiteModel),
           errors: ['forbidden', 'not_found'],
         }),
-        query: closed({ ...siteFilter, ...pageQuery }),
+        query: closed({ ...siteFilter, ...siteSearch, ...pageQuery }),
       },
     )
     .post(

@@ -1,9 +1,10 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, exists, gt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Principal } from '../../core/principal.ts'
+import { contains } from '../../db/contains.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
 import { normalizeDomain } from './domain.ts'
@@ -18,6 +19,7 @@ const DEFAULT_PHP_VERSION = '8.4'
 
 /** A site, and the subscription it must be in where the request names one. */
 export type SiteRef = { id: number; subscriptionId: number | undefined }
+export type SiteFilter = { subscriptionId?: number; domain?: string }
 export type NewSite = { domain: string; aliases: string[]; subscriptionId: number | undefined }
 export type SiteChanges = {
   domain?: string
@@ -67,16 +69,23 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
     find,
 
     /**
-     * @param subscriptionId undefined means the default one, and for an administrator all
+     * @param filter.subscriptionId undefined means the default one, and for an administrator all
+     * @param filter.domain part of the domain or of an alias
      * @throws AppError `not_found`, `forbidden`
      */
-    async list(principal: Principal, subscriptionId: number | undefined, page: PageRequest): Promise<Page<Site>> {
+    async list(principal: Principal, { subscriptionId, domain }: SiteFilter, page: PageRequest): Promise<Page<Site>> {
       const everywhere = principal.role === 'admin' && subscriptionId === undefined
       const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
       const site = store.read
         .select()
         .from(sites)
-        .where(and(within === undefined ? undefined : eq(sites.subscriptionId, within), gt(sites.id, page.afterId)))
+        .where(
+          and(
+            gt(sites.id, page.afterId),
+            within === undefined ? undefined : eq(sites.subscriptionId, within),
+            domain === undefined ? undefined : hasName(store.read, domain),
+          ),
+        )
         .orderBy(asc(sites.id))
         .limit(page.limit + 1)
         .as('site')
@@ -148,6 +157,17 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
       })
     },
   }
+}
+
+/** @param text part of a name, in letters or in punycode */
+function hasName(queries: Queries, text: string) {
+  const part = normalizeDomain(text) ?? text.toLowerCase()
+  return exists(
+    queries
+      .select({ id: siteDomains.siteId })
+      .from(siteDomains)
+      .where(and(eq(siteDomains.siteId, sites.id), contains(siteDomains.domain, part))),
+  )
 }
 
 /**

@@ -10,14 +10,15 @@ import {
   integerText,
   label,
   timestampOut,
+  toInteger,
   whole,
   wholeOut,
 } from '../../http/schema.ts'
-import type { Subscription, SubscriptionChanges } from './subscriptions.ts'
+import type { Subscription, SubscriptionChanges, SubscriptionFilter } from './subscriptions.ts'
 
 const MAX_SITES = 1_000_000
 
-const status = () => choice(['active', 'suspended'])
+const status = (description?: string) => choice(['active', 'suspended'], description)
 const maxSites = () => whole({ minimum: 0, maximum: MAX_SITES, example: 10 })
 const name = () => label(['Business hosting'])
 /** A customer has one default as soon as there is a subscription: it is moved, never taken away. */
@@ -31,6 +32,7 @@ export const CreateSubscription = closed({
   max_sites: t.Optional(maxSites()),
 })
 export const ChangeSubscription = closed({
+  user_id: t.Optional(idIn([2])),
   name: t.Optional(name()),
   status: t.Optional(status()),
   max_sites: t.Optional(maxSites()),
@@ -39,6 +41,7 @@ export const ChangeSubscription = closed({
 export const ChangeOwnSubscription = closed({ is_default: becomeDefault() })
 export const subscriptionFilter = {
   user_id: t.Optional(integerText({ description: 'Only the subscriptions of this user' })),
+  status: t.Optional(status('Only subscriptions of this status')),
 }
 
 export const SubscriptionModel = t.Object(
@@ -68,8 +71,18 @@ export function toSubscription(row: Subscription) {
   }
 }
 
+export function toSubscriptionFilter(query: { user_id?: string; status?: Subscription['status'] }): SubscriptionFilter {
+  const { user_id: userId, status } = query
+  return { ...(userId !== undefined && { userId: toInteger(userId) }), ...(status !== undefined && { status }) }
+}
+
 /** From the wire's names to the service's; what is absent stays absent. */
 export function toSubscriptionChanges(body: typeof ChangeSubscription.static): SubscriptionChanges {
-  const { max_sites: maxSites, is_default: isDefault, ...same } = body
-  return { ...same, ...(maxSites !== undefined && { maxSites }), ...(isDefault !== undefined && { isDefault }) }
+  const { user_id: userId, max_sites: maxSites, is_default: isDefault, ...same } = body
+  return {
+    ...same,
+    ...(userId !== undefined && { userId }),
+    ...(maxSites !== undefined && { maxSites }),
+    ...(isDefault !== undefined && { isDefault }),
+  }
 }

@@ -13,6 +13,7 @@ import {
   subscriptionFilter,
   toSubscription,
   toSubscriptionChanges,
+  toSubscriptionFilter,
 } from './model.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
@@ -27,7 +28,7 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     .get(
       '',
       async ({ principal, query, path, set }) => {
-        const page = await subscriptions.list(pageOfQuery(query), principal.userId)
+        const page = await subscriptions.list(pageOfQuery(query), { userId: principal.userId })
         linkNext({ set, path, query }, page)
         return envelope(page.rows.map(toSubscription))
       },
@@ -46,8 +47,8 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     .patch(
       '/:id',
       async ({ principal, params, body }) => {
-        const { id } = await subscriptions.findOwn(principal, toInteger(params.id))
-        return envelope(toSubscription(await subscriptions.change(id, toSubscriptionChanges(body))), changed)
+        const changes = toSubscriptionChanges(body)
+        return envelope(toSubscription(await subscriptions.change(principal, toInteger(params.id), changes)), changed)
       },
       {
         ...operation('user', {
@@ -72,18 +73,15 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     .use(guard)
     .get(
       '',
-      async ({ query: { user_id, ...query }, path, set }) => {
-        const page = await subscriptions.list(
-          pageOfQuery(query),
-          user_id === undefined ? undefined : toInteger(user_id),
-        )
-        linkNext({ set, path, query: { ...query, ...(user_id !== undefined && { user_id }) } }, page)
+      async ({ query, path, set }) => {
+        const page = await subscriptions.list(pageOfQuery(query), toSubscriptionFilter(query))
+        linkNext({ set, path, query }, page)
         return envelope(page.rows.map(toSubscription))
       },
       {
         ...operation('admin', {
           id: 'listAllSubscriptions',
-          summary: 'List the subscriptions of all users, or of one',
+          summary: 'List the subscriptions of all users, or some of them',
           tag,
           query: true,
           paged: true,
@@ -131,16 +129,16 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     })
     .patch(
       '/:id',
-      async ({ params, body }) =>
-        envelope(
-          toSubscription(await subscriptions.change(toInteger(params.id), toSubscriptionChanges(body))),
-          changed,
-        ),
+      async ({ principal, params, body }) => {
+        const changes = toSubscriptionChanges(body)
+        return envelope(toSubscription(await subscriptions.change(principal, toInteger(params.id), changes)), changed)
+      },
       {
         ...operation('admin', {
           id: 'changeAnySubscription',
           summary: 'Change a subscription',
-          description: 'In a suspended one, sites can be read and not changed.',
+          description:
+            'In a suspended one, sites can be read and not changed. A `user_id` gives it to another user, with its sites.',
           tag,
           body: true,
           data: SubscriptionModel,

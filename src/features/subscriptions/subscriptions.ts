@@ -1,5 +1,5 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -18,12 +18,16 @@ export type NewSubscription = {
   maxSites: number
 }
 export type SubscriptionChanges = {
+  /** Another user, to whom it goes with its sites. */
+  userId?: number
   name?: string
   status?: 'active' | 'suspended'
   maxSites?: number
   /** Moves the default here; false is refused, since a customer always has one. */
   isDefault?: boolean
 }
+
+export type SubscriptionFilter = { userId?: number; status?: Subscription['status'] }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
@@ -34,12 +38,16 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
     return subscription
   }
 
-  async function list(page: PageRequest, userId?: number): Promise<Page<Subscription>> {
+  async function list(page: PageRequest, { userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
     const rows = await store.read
       .select()
       .from(subscriptions)
       .where(
-        and(userId === undefined ? undefined : eq(subscriptions.userId, userId), gt(subscriptions.id, page.afterId)),
+        and(
+          gt(subscriptions.id, page.afterId),
+          userId === undefined ? undefined : eq(subscriptions.userId, userId),
+          status === undefined ? undefined : eq(subscriptions.status, status),
+        ),
       )
       .orderBy(asc(subscriptions.id))
       .limit(page.limit + 1)
@@ -54,18 +62,39 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
       .where(and(eq(subscriptions.userId, userId), eq(subscriptions.isDefault, true)))
   }
 
+  /** @throws AppError `not_found` for an unknown user */
+  async function requireUser(tx: Queries, id: number): Promise<void> {
+    const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, id))
+    if (!user) throw new AppError('not_found', 'user_id: no such user')
+  }
+
+  /** The oldest subscription of a user who has no default one becomes it. */
+  async function ensureDefault(tx: Queries, userId: number): Promise<void> {
+    const own = await tx
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.userId, userId))
+      .orderBy(desc(subscriptions.isDefault), asc(subscriptions.id))
+      .limit(1)
+    const [first] = own
+    if (first && !first.isDefault) {
+      await tx.update(subscriptions).set({ isDefault: true }).where(eq(subscriptions.id, first.id))
+    }
+  }
+
+  /** @throws AppError `not_found`, `forbidden` for another customer's */
+  async function findOwn(principal: Principal, id: number, queries: Queries = store.read): Promise<Subscription> {
+    const subscription = await find(id, queries)
+    if (principal.role !== 'admin' && subscription.userId !== principal.userId) {
+      throw new AppError('forbidden', 'This subscription belongs to another customer')
+    }
+    return subscription
+  }
+
   return {
     list,
     find,
-
-    /** @throws AppError `not_found`, `forbidden` for another customer's */
-    async findOwn(principal: Principal, id: number): Promise<Subscription> {
-      const subscription = await find(id)
-      if (principal.role !== 'admin' && subscription.userId !== principal.userId) {
-        throw new AppError('forbidden', 'This subscription belongs to another customer')
-      }
-      return subscription
-    },
+    findOwn,
 
     /** The subscription a customer means by naming none. @throws AppError `not_found` for a customer who has none */
     async findDefault(userId: number): Promise<Subscription> {
@@ -81,41 +110,44 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
     async create({ isDefault, ...values }: NewSubscription): Promise<Subscription> {
       const now = clock.now()
       return store.write(async (tx) => {
-        const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, values.userId))
-        if (!user) throw new AppError('not_found', 'user_id: no such user')
-        const [first] = await tx
-          .select({ id: subscriptions.id })
-          .from(subscriptions)
-          .where(eq(subscriptions.userId, user.id))
-          .limit(1)
-        // A customer with subscriptions always has a default one.
-        const becomesDefault = !first || isDefault === true
-        if (becomesDefault) await clearDefault(tx, user.id)
-        return tx
+        await requireUser(tx, values.userId)
+        if (isDefault) await clearDefault(tx, values.userId)
+        const { id } = await tx
           .insert(subscriptions)
-          .values({ ...values, isDefault: becomesDefault, status: 'active', createdAt: now, updatedAt: now })
+          .values({ ...values, isDefault: isDefault ?? false, status: 'active', createdAt: now, updatedAt: now })
           .returning()
           .get()
+        await ensureDefault(tx, values.userId)
+        return find(id, tx)
       })
     },
 
-    /** @throws AppError `not_found`, `validation_error` when the default would be taken away */
-    async change(id: number, changes: SubscriptionChanges): Promise<Subscription> {
-      if (changes.isDefault === false) {
-        throw new AppError(
-          'validation_error',
-          'is_default: must be true; make another subscription the default instead',
-        )
-      }
+    /**
+     * @param principal who changes it: a customer only the own ones
+     * @throws AppError `not_found`, `forbidden`, `validation_error` when the default would be taken away
+     */
+    async change(principal: Principal, id: number, changes: SubscriptionChanges): Promise<Subscription> {
       return store.write(async (tx) => {
-        const { userId } = await find(id, tx)
+        const before = await findOwn(principal, id, tx)
+        if (changes.isDefault === false) {
+          throw new AppError(
+            'validation_error',
+            'is_default: must be true; make another subscription the default instead',
+          )
+        }
+        const { userId = before.userId } = changes
+        const moves = userId !== before.userId
+        if (moves) await requireUser(tx, userId)
         if (changes.isDefault) await clearDefault(tx, userId)
-        return tx
+        const isDefault = changes.isDefault ?? (!moves && before.isDefault)
+        await tx
           .update(subscriptions)
-          .set({ ...changes, updatedAt: clock.now() })
+          .set({ ...changes, isDefault, updatedAt: clock.now() })
           .where(eq(subscriptions.id, id))
-          .returning()
-          .get()
+        // A customer with subscriptions always has a default one: of the two users, either may lack it now.
+        await ensureDefault(tx, before.userId)
+        await ensureDefault(tx, userId)
+        return find(id, tx)
       })
     },
   }

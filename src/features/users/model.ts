@@ -1,11 +1,11 @@
 /** What `/admin/users` takes and gives. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { choice, closed, emailAddress, idOut, label, timestampOut } from '../../http/schema.ts'
+import { choice, closed, emailAddress, idOut, label, text, timestampOut } from '../../http/schema.ts'
 import type { Activation, User } from './users.ts'
 
-const role = () => choice(['admin', 'customer'])
-const status = () => choice(['active', 'disabled'])
+const role = (description?: string) => choice(['admin', 'customer'], description)
+const status = (description?: string) => choice(['active', 'disabled'], description)
 
 export const CreateUser = closed({ email: emailAddress(), name: label(['Ada Lovelace']), role: role() })
 export const ChangeUser = closed({
@@ -23,6 +23,14 @@ const fields = {
   two_factor_enabled: t.Boolean(),
   created_at: timestampOut(),
   updated_at: timestampOut(),
+}
+
+export const userFilter = {
+  email: t.Optional(
+    text({ minLength: 1, maxLength: 254, examples: ['@example.com'], description: 'Part of the email' }),
+  ),
+  role: t.Optional(role('Only users of this role')),
+  status: t.Optional(status('Only users of this status')),
 }
 
 export const AccountModel = t.Object(fields, { additionalProperties: false, title: 'Account' })

@@ -5,7 +5,15 @@ import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
-import { AccountModel, ChangeUser, CreateUser, InvitedAccountModel, toAccount, toInvitedAccount } from './model.ts'
+import {
+  AccountModel,
+  ChangeUser,
+  CreateUser,
+  InvitedAccountModel,
+  toAccount,
+  toInvitedAccount,
+  userFilter,
+} from './model.ts'
 import type { Users } from './users.ts'
 
 const tag = 'Administration'
@@ -16,20 +24,20 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     .get(
       '',
       async ({ query, path, set }) => {
-        const page = await users.list(pageOfQuery(query))
+        const page = await users.list(pageOfQuery(query), query)
         linkNext({ set, path, query }, page)
         return envelope(page.rows.map(toAccount))
       },
       {
         ...operation('admin', {
           id: 'listUsers',
-          summary: 'List users',
+          summary: 'List users, or search them',
           tag,
           query: true,
           paged: true,
           data: t.Array(AccountModel),
         }),
-        query: closed(pageQuery),
+        query: closed({ ...userFilter, ...pageQuery }),
       },
     )
     .post(
@@ -80,6 +88,25 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
         }),
         params: idParams('User id'),
         body: ChangeUser,
+      },
+    )
+    .delete(
+      '/:id',
+      async ({ params }) => {
+        await users.remove(toInteger(params.id))
+        return envelope(null, 'User deleted')
+      },
+      {
+        ...operation('admin', {
+          id: 'deleteUser',
+          summary: 'Delete a user',
+          description: 'With all sessions, API keys, subscriptions and sites of the user, at once.',
+          tag,
+          data: t.Null(),
+          message: 'User deleted',
+          errors: ['not_found', 'conflict'],
+        }),
+        params: idParams('User id'),
       },
     )
 }

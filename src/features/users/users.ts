@@ -5,6 +5,7 @@ import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Role } from '../../core/principal.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
+import { contains } from '../../db/contains.ts'
 import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
 
@@ -12,6 +13,9 @@ export type User = typeof users.$inferSelect
 export type Activation = { token: string; expiresAt: number }
 export type NewUser = { email: string; name: string; role: Role }
 export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'disabled' }
+
+/** `email` is a part of the address. */
+export type UserFilter = { email?: string; role?: Role; status?: User['status'] }
 
 export type UsersOptions = {
   store: Store
@@ -44,11 +48,18 @@ export function createUsers({ store, clock, endSessions, forgive }: UsersOptions
   }
 
   return {
-    async list(page: PageRequest): Promise<Page<User>> {
+    async list(page: PageRequest, { email, role, status }: UserFilter = {}): Promise<Page<User>> {
       const rows = await store.read
         .select()
         .from(users)
-        .where(gt(users.id, page.afterId))
+        .where(
+          and(
+            gt(users.id, page.afterId),
+            email === undefined ? undefined : contains(users.email, email.toLowerCase()),
+            role === undefined ? undefined : eq(users.role, role),
+            status === undefined ? undefined : eq(users.status, status),
+          ),
+        )
         .orderBy(asc(users.id))
         .limit(page.limit + 1)
       return pageOf(rows, page)
@@ -111,9 +122,26 @@ export function createUsers({ store, clock, endSessions, forgive }: UsersOptions
           .set({ ...changes, updatedAt: clock.now() })
           .where(and(eq(users.id, id), staysAdministrator ? undefined : isNotLastAdministrator(tx, id)))
           .returning()
-        if (!changed) throw new AppError('conflict', 'This is the last active administrator; make another one first')
+        if (!changed) throw lastAdministrator()
         if (role !== before.role || status !== before.status) await endSessions(tx, id)
         return changed
+      })
+    },
+
+    /**
+     * Deletes a user with everything that is the user's: sessions, keys, subscriptions and their sites.
+     *
+     * @throws AppError `not_found`, `conflict` when it would cost the last active administrator
+     */
+    async remove(id: number): Promise<void> {
+      await store.write(async (tx) => {
+        const [found] = await tx.select({ id: users.id }).from(users).where(eq(users.id, id))
+        if (!found) throw new AppError('not_found', 'No such user')
+        const removed = await tx
+          .delete(users)
+          .where(and(eq(users.id, id), isNotLastAdministrator(tx, id)))
+          .returning({ id: users.id })
+        if (removed.length === 0) throw lastAdministrator()
       })
     },
 
@@ -139,6 +167,10 @@ function isNotLastAdministrator(tx: Queries, id: number) {
     .from(users)
     .where(and(eq(users.role, 'admin'), eq(users.status, 'active'), isNotNull(users.passwordHash), ne(users.id, id)))
   return or(ne(users.role, 'admin'), ne(users.status, 'active'), exists(others))
+}
+
+function lastAdministrator(): AppError {
+  return new AppError('conflict', 'This is the last active administrator; make another one first')
 }
 
 function emailTaken(error: unknown): never {

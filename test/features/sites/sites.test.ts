@@ -349,7 +349,7 @@ describe('a site', () => {
     const reads: Promise<{ domain: string }[]>[] = []
     const deletions = Promise.all(refs.map((ref) => sites.remove(principal, ref)))
     for (let step = 0; step < 200; step++) {
-      reads.push(sites.list(principal, undefined, { limit: 10, afterId: 0 }).then(({ rows }) => rows))
+      reads.push(sites.list(principal, {}, { limit: 10, afterId: 0 }).then(({ rows }) => rows))
       for (const ref of refs) {
         reads.push(
           sites.find(principal, ref).then(

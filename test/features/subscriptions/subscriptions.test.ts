@@ -324,7 +324,8 @@ describe('an administrator', () => {
     [{ max_sites: -1 }, 422, MAX_SITES_RULE],
     [{ max_sites: 0.5 }, 400, 'max_sites: must be an integer'],
     [{ is_default: 0 }, 400, 'is_default: must be a boolean'],
-    [{ user_id: 1 }, 422, 'user_id: is not a known field'],
+    [{ user_id: 'ada' }, 400, 'user_id: must be an integer'],
+    [{ user_id: 999_999 }, 404, 'user_id: no such user'],
     [{ id: 1 }, 422, 'id: is not a known field'],
   ])('changes nothing with %j', async (wrong, status, message) => {
     const before = await get(bobs)
@@ -364,7 +365,7 @@ describe('an administrator', () => {
     ['user_id=abc', 400],
     ['user_id=', 400],
     ['user_id=1&user_id=2', 400],
-    ['status=active', 422],
+    ['state=active', 422],
   ])('gets no list with ?%s', async (query, status) => {
     const answer = await panel.get(`/admin/subscriptions?${query}`, admin)
     expect([answer.status, answer.error]).toEqual([status, status === 400 ? 'bad request' : 'validation error'])

@@ -1,0 +1,6 @@
+/** Finds a text within a column, as it is: no character of it is a wildcard. */
+import { type AnyColumn, type SQL, sql } from 'drizzle-orm'
+
+export function contains(column: AnyColumn, text: string): SQL {
+  return sql`instr(${column}, ${text}) > 0`
+}

@@ -1,0 +1,67 @@
+/** `/admin/users/:id/sessions`: where a user is logged in, and the end of it. */
+import { Elysia, t } from 'elysia'
+import { envelope } from '../../http/envelope.ts'
+import type { Guard } from '../../http/guard.ts'
+import { operation } from '../../http/operation.ts'
+import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { closed, idParams, toInteger } from '../../http/schema.ts'
+import type { Users } from '../users/users.ts'
+import { SessionModel, toSession } from './model.ts'
+import type { Sessions } from './sessions.ts'
+
+export type AdminSessionRoutesOptions = {
+  guard: Guard
+  sessions: Sessions
+  /** @throws AppError `not_found` */
+  getUser: Users['get']
+}
+
+const tag = 'Administration'
+
+export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRoutesOptions) {
+  return new Elysia({ prefix: '/admin/users/:id/sessions' })
+    .use(guard)
+    .get(
+      '',
+      async ({ principal: { credential }, params, query, path, set }) => {
+        const user = await getUser(toInteger(params.id))
+        const page = await sessions.list(user.id, pageOfQuery(query))
+        linkNext({ set, path, query }, page)
+        const currentId = credential.kind === 'jwt' ? credential.sessionId : undefined
+        return envelope(page.rows.map((session) => toSession(session, currentId)))
+      },
+      {
+        ...operation('admin', {
+          id: 'listUserSessions',
+          summary: 'List the sessions of a user',
+          tag,
+          query: true,
+          paged: true,
+          data: t.Array(SessionModel),
+          errors: ['not_found'],
+        }),
+        params: idParams('User id'),
+        query: closed(pageQuery),
+      },
+    )
+    .delete(
+      '',
+      async ({ params }) => {
+        const user = await getUser(toInteger(params.id))
+        await sessions.endAll(user.id)
+        return envelope(null, 'Sessions ended')
+      },
+      {
+        ...operation('admin', {
+          id: 'endUserSessions',
+          summary: 'End all sessions of a user',
+          description: 'At once. The API keys of the user stay.',
+          tag,
+          data: t.Null(),
+          message: 'Sessions ended',
+          errors: ['not_found'],
+        }),
+        params: idParams('User id'),
+      },
+    )
+}
