@@ -1,9 +1,11 @@
 /** Compiles `dist/ncp`: one file with the runtime, the migrations and the docs page inside. */
-import { rmSync, statSync } from 'node:fs'
+import { mkdirSync, renameSync, statSync } from 'node:fs'
 
 const outfile = 'dist/ncp'
+// Renamed at the end: whoever runs or copies the last binary meanwhile keeps a whole one.
+const unfinished = `${outfile}.${process.pid}`
 
-rmSync('dist', { recursive: true, force: true })
+mkdirSync('dist', { recursive: true })
 const result = await Bun.build({
   entrypoints: ['src/main.ts'],
   // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
@@ -13,7 +15,7 @@ const result = await Bun.build({
   format: 'esm',
   define: { 'process.env.NODE_ENV': '"production"' },
   compile: {
-    outfile,
+    outfile: unfinished,
     // The working directory is not the program's: a `.env` or `bunfig.toml` there must change nothing.
     autoloadDotenv: false,
     autoloadBunfig: false,
@@ -25,4 +27,5 @@ if (!result.success) {
   for (const log of result.logs) process.stderr.write(`${log}\n`)
   process.exit(1)
 }
+renameSync(unfinished, outfile)
 process.stdout.write(`${outfile}: ${(statSync(outfile).size / 1e6).toFixed(0)} MB\n`)

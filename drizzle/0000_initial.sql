@@ -21,17 +21,33 @@ CREATE TABLE `known_addresses` (
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
 ) STRICT;
 --> statement-breakpoint
+CREATE TABLE `outbox` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`recipient` text NOT NULL,
+	`subject` text NOT NULL,
+	`body` text NOT NULL,
+	`topic` text,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL,
+	`next_attempt_at` integer NOT NULL,
+	`expires_at` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `outbox_topic_unique` ON `outbox` (`topic`);--> statement-breakpoint
+CREATE INDEX `outbox_next_attempt_at` ON `outbox` (`next_attempt_at`);--> statement-breakpoint
+CREATE INDEX `outbox_expires_at` ON `outbox` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `password_tokens` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`user_id` integer NOT NULL,
+	`purpose` text DEFAULT 'activation' NOT NULL,
 	`token_hash` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`expires_at` integer NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `password_tokens_user_id_unique` ON `password_tokens` (`user_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `password_tokens_token_hash_unique` ON `password_tokens` (`token_hash`);--> statement-breakpoint
+CREATE UNIQUE INDEX `password_tokens_user_purpose` ON `password_tokens` (`user_id`,`purpose`);--> statement-breakpoint
 CREATE TABLE `recovery_codes` (
 	`user_id` integer NOT NULL,
 	`code_hash` text NOT NULL,
@@ -111,6 +127,7 @@ CREATE TABLE `users` (
 	`totp_enabled_at` integer,
 	`totp_last_step` integer DEFAULT 0 NOT NULL,
 	`failed_attempts` integer DEFAULT 0 NOT NULL,
+	`last_login_at` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 ) STRICT;

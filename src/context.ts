@@ -1,5 +1,5 @@
 /** The composition root: opens every resource and wires every service, once. */
-import { chmodSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from './config/schema.ts'
@@ -12,7 +12,9 @@ import { openStore } from './db/store.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
 import { createCredentials } from './features/auth/credentials.ts'
 import { createLogin } from './features/auth/login.ts'
+import { createNotify } from './features/auth/notices.ts'
 import { createPasswordService } from './features/auth/password.ts'
+import { createPasswordReset } from './features/auth/password-reset.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
 import { createThrottle, forgive } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
@@ -26,6 +28,8 @@ import { createAccessTokens } from './http/access-token.ts'
 import { createClientAddress, parseRanges } from './limiter/address.ts'
 import { createLimiter } from './limiter/limiter.ts'
 import { createPolicies } from './limiter/policies.ts'
+import { createMailer, type Mailer } from './mail/mailer.ts'
+import { createOutbox } from './mail/outbox.ts'
 
 export type Context = Awaited<ReturnType<typeof createContext>>
 
@@ -37,8 +41,8 @@ const USAGE_FLUSH_MS = 5000
  * @throws Error when the data directory, the database or a secret can't be used
  */
 export async function createContext({ config, clock, log }: { config: Config; clock: Clock; log: Log }) {
+  // One that is there already may serve others too, and keeps its mode; the files in it are for their owner alone.
   mkdirSync(config.data, { recursive: true, mode: 0o700 })
-  chmodSync(config.data, 0o700)
   const inData = (name: string) => join(config.data, name)
 
   const store = openStore(inData('ncp.db'), clock.now())
@@ -57,13 +61,16 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
   const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
 
+  const outbox = createOutbox({ store, clock, log, secretBox, mailer: mailerOf(config) })
+  const notify = createNotify({ clock, putMail: outbox.put })
+
   const settings = createSettings({ store, clock })
   const usage = createUsage({ store, clock })
   const credentials = createCredentials({ store, clock, verifyToken: tokens.verify, record: usage.record })
   const sessions = createSessions({ store, clock, flushUsage: usage.flush })
   const throttle = createThrottle({ store, clock })
-  const password = createPasswordService({ store, clock, passwords, throttle, onChange: initialAdmin.forget })
-  const twoFactor = createTwoFactor({ store, clock, secretBox, throttle, confirmPassword: password.confirm })
+  const password = createPasswordService({ store, clock, passwords, throttle, notify, onChange: initialAdmin.forget })
+  const twoFactor = createTwoFactor({ store, clock, secretBox, notify, confirmPassword: password.confirm })
   const login = createLogin({
     store,
     clock,
@@ -71,8 +78,16 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     throttle,
     ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
     spendCode: twoFactor.spendCode,
+    notify,
   })
-  const apiKeys = createApiKeys({ store, clock, flushUsage: usage.flush })
+  const requestPasswordReset = createPasswordReset({
+    store,
+    clock,
+    putMail: outbox.put,
+    // There may be none where there is no mail server, and then no mail either.
+    publicUrl: config.publicUrl ?? '',
+  })
+  const apiKeys = createApiKeys({ store, clock, flushUsage: usage.flush, notify })
   const subscriptions = createSubscriptions({ store, clock })
   const sites = createSites({
     store,
@@ -107,10 +122,12 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     login,
     sessions,
     password,
+    requestPasswordReset,
     twoFactor,
     throttle,
     users,
     initialAdmin,
+    outbox,
     settings,
     apiKeys,
     subscriptions,
@@ -122,11 +139,17 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       },
     },
 
-    /** Writes what is still in memory and closes the database. */
+    /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {
       clearInterval(flushing)
+      await outbox.stop()
       await usage.flush()
       store.close()
     },
   }
+}
+
+function mailerOf({ mailServer, mailFrom, publicUrl }: Config): Mailer | undefined {
+  if (!mailServer || mailFrom === undefined || publicUrl === undefined) return undefined
+  return createMailer({ server: mailServer, from: mailFrom, signature: `ncp, ${publicUrl}` })
 }

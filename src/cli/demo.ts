@@ -1,6 +1,6 @@
 /** `ncp serve --demo`: a customer with something to look at, and the curl lines to look with. */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { newToken, writePrivateFile } from '../crypto/secret.ts'
 
@@ -20,6 +20,7 @@ export async function seedDemo(context: Context) {
   return { curl: (origin: string, certificate: string | undefined) => curlLines(credentials, origin, certificate) }
 }
 
+/** @throws AppError when the demo customer is there and the file with its credentials is not */
 async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Context): Promise<DemoCredentials> {
   const password = newToken()
   const user = await users.create({ email: EMAIL, name: 'Ada Demo', role: 'customer' }, await passwords.hash(password))
@@ -38,7 +39,8 @@ async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: C
 }
 
 function curlLines({ email, password, key }: DemoCredentials, origin: string, certificate: string | undefined): string {
-  const curl = certificate ? `curl -s --cacert ${certificate}` : 'curl -s'
+  // Absolute and quoted: the lines are pasted into another terminal.
+  const curl = certificate ? `curl -s --cacert ${shellQuote(resolve(certificate))}` : 'curl -s'
   const api = `${origin}/api/v1`
   return `
 Log in:
@@ -48,4 +50,8 @@ Create an API key:
 List sites with the demo key:
   ${curl} ${api}/sites -H 'Authorization: Bearer ${key}'
 `
+}
+
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,8 +1,11 @@
 /** `ncp serve`: the panel itself, from the first line of configuration to the last flush. */
-import { mkdirSync } from 'node:fs'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { createApp } from '../app.ts'
+import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
@@ -27,27 +30,85 @@ export function addServe(program: Command): void {
 }
 
 async function serve(config: Config, demo: boolean): Promise<void> {
+  checkGivenCertificate(config)
   const log = createLog(config.logLevel)
   const context = await createContext({ config, clock: systemClock, log })
-  const adminPassword = await context.initialAdmin.ensure()
-  const credentials = demo ? await seedDemo(context) : undefined
-  const tls = await certificateOf(config)
+  try {
+    context.outbox.start()
+    const adminPassword = await context.initialAdmin.ensure()
+    const credentials = demo ? await seedDemo(context) : undefined
+    const tls = await certificateOf(config)
+    const server = open(context, tls)
 
+    const origin = `${tls ? 'https' : 'http'}://${reachableName(config.host)}:${server.port}`
+    print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
+    if (tls) print(`certificate ${tls.path}, SHA-256 ${tls.fingerprint}`)
+    if (adminPassword !== undefined) {
+      const path = join(config.data, 'initial-admin-password')
+      // On a terminal a person reads it; anywhere else it would end up in a log.
+      print(`administrator ${config.adminEmail}, password ${process.stdout.isTTY ? adminPassword : `in ${path}`}`)
+    }
+    if (credentials) print(credentials.curl(origin, tls?.path))
+  } catch (error) {
+    await context.close()
+    throw error
+  }
+}
+
+function open(context: Context, tls: { cert: string; key: string } | undefined): Bun.Server<undefined> {
+  const { host, port } = context.config
   let server: Bun.Server<undefined> | undefined
   const app = createApp(context, (request) => server?.requestIP(request)?.address)
-  server = listen(app.fetch, { host: config.host, port: config.port, tls })
+  try {
+    server = listen(app.fetch, { host, port, tls })
+  } catch (error) {
+    throw listenError(error, host, port)
+  }
   context.readiness.set(true)
   stopOnSignal(server, context)
+  return server
+}
 
-  const origin = `${tls ? 'https' : 'http'}://localhost:${server.port}`
-  print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
-  if (tls) print(`certificate ${tls.path}, SHA-256 ${tls.fingerprint}`)
-  if (adminPassword !== undefined) {
-    const path = join(config.data, 'initial-admin-password')
-    // On a terminal a person reads it; anywhere else it would end up in a log.
-    print(`administrator ${config.adminEmail}, password ${process.stdout.isTTY ? adminPassword : `in ${path}`}`)
+/** What the operator can do about it, where Bun names the system call at best. */
+function listenError(error: unknown, host: string | undefined, port: number): unknown {
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
+  if (code === 'EADDRINUSE') return new Error(`port ${port} is in use; give another one with --port`)
+  if (code === 'EACCES') return new Error(`port ${port} needs a privilege; give one above 1023 with --port`)
+  // For a name that it can't resolve Bun gives any code at all.
+  if (host !== undefined && syscall === 'listen') return new ConfigError(['--host: is no address of this machine'])
+  return error
+}
+
+/** What a client on this machine puts into its address bar. */
+function reachableName(host: string | undefined): string {
+  if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
+  return isIPv6(host) ? `[${host}]` : host
+}
+
+/**
+ * Before anything is opened or made, and in words: OpenSSL would say KEY_VALUES_MISMATCH.
+ *
+ * @throws ConfigError
+ */
+function checkGivenCertificate({ tls, tlsCert, tlsKey }: Config): void {
+  if (!tls || tlsCert === undefined || tlsKey === undefined) return
+  const certificate = readPem('--tls-cert', 'certificate', tlsCert, (pem) => new X509Certificate(pem))
+  const key = readPem('--tls-key', 'private key', tlsKey, createPrivateKey)
+  if (!certificate.checkPrivateKey(key)) throw new ConfigError(['--tls-key: is not the key of the certificate'])
+}
+
+function readPem<Read>(flag: string, what: string, path: string, read: (pem: string) => Read): Read {
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError([`${flag}: can't read ${path} (${(error as NodeJS.ErrnoException).code})`])
   }
-  if (credentials) print(credentials.curl(origin, tls?.path))
+  try {
+    return read(pem)
+  } catch {
+    throw new ConfigError([`${flag}: ${path} holds no ${what} in PEM`])
+  }
 }
 
 async function certificateOf({ tls, tlsCert, tlsKey, data }: Config) {

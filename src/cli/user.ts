@@ -1,20 +1,25 @@
 /** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { password as promptPassword } from '@clack/prompts'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { TSchema } from 'elysia'
+import { ConfigError } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
-import { isEmailAddress } from '../core/email.ts'
 import { AppError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { PAGE_LIMIT, pageRequest } from '../core/page.ts'
 import type { Role } from '../core/principal.ts'
 import { checkPasswordRules } from '../crypto/password-rules.ts'
-import { toAccount, toInvitedAccount } from '../features/users/model.ts'
+import { CreateUser, toAccount, toInvitedAccount } from '../features/users/model.ts'
 import type { User } from '../features/users/users.ts'
+import { checksOf } from '../http/schema.ts'
 import { configOf, withSettings } from './flags.ts'
 import { print, printJson } from './output.ts'
 
-type CreateOptions = { email: string; name?: string; role: string; passwordStdin?: true; json?: true }
+type CreateOptions = { email: string; name?: string; role: Role; passwordStdin?: true; json?: true }
 type OneUserOptions = { email?: string; json?: true }
 
 export function addUser(program: Command): void {
@@ -22,30 +27,34 @@ export function addUser(program: Command): void {
 
   withSettings(user.command('create'), ['data'])
     .description('create a user; without a password, print a token to set one with')
-    .requiredOption('--email <email>', 'login identity')
-    .option('--name <name>', 'name (default: the email)')
-    .option('--role <role>', 'admin or customer', 'customer')
+    .requiredOption('--email <email>', 'login identity', obeying(CreateUser.properties.email))
+    .option('--name <name>', 'name (default: the email)', obeying(CreateUser.properties.name))
+    .addOption(new Option('--role <role>').choices(['admin', 'customer']).default('customer'))
     .option('--password-stdin', 'read the password from standard input')
     .option('--json', 'print JSON')
     .action((options: CreateOptions, command: Command) =>
-      withContext(command, (context) => createUser(context, options)),
+      withContext(configOf(command), (context) => createUser(context, options)),
     )
 
   withSettings(user.command('list'), ['data'])
     .description('list all users')
     .option('--json', 'print JSON')
     .action((options: { json?: true }, command: Command) =>
-      withContext(command, (context) => listUsers(context, options)),
+      withContext(installed(configOf(command)), (context) => listUsers(context, options)),
     )
 
-  oneUser('passwd', 'set the password of a user and end all sessions of the user', async (context, found, options) => {
-    const password = await readPassword(options.passwordStdin === true)
-    if (password === undefined) throw new AppError('bad_request', 'give the password with --password-stdin')
-    await checkPasswordRules('password', password, found.email)
-    await context.users.setPassword(found.id, await context.passwords.hash(password))
-    await context.initialAdmin.forget(found.id)
-    return found
-  }).option('--password-stdin', 'read the password from standard input')
+  const passwd: Command = oneUser(
+    'passwd',
+    'set the password of a user and end all sessions of the user',
+    async (context, found, options) => {
+      const password = await readPassword(options.passwordStdin === true)
+      if (password === undefined) passwd.error('error: give the password with --password-stdin')
+      await checkPasswordRules('password', password, found.email)
+      await context.users.setPassword(found.id, await context.passwords.hash(password))
+      await context.initialAdmin.forget(found.id)
+      return found
+    },
+  ).option('--password-stdin', 'read the password from standard input')
   oneUser('disable', 'refuse all credentials of a user', (context, { id }) =>
     context.users.change(id, { status: 'disabled' }),
   )
@@ -69,7 +78,7 @@ export function addUser(program: Command): void {
       .action((argument: string | undefined, options: OneUserOptions, command: Command) => {
         const email = argument ?? options.email
         if (email === undefined) command.error("error: missing argument 'email'")
-        return withContext(command, async (context) => {
+        return withContext(installed(configOf(command)), async (context) => {
           const found = await context.users.findByEmail(email)
           if (!found) throw new AppError('not_found', `no user has the email ${email}`)
           show(await act(context, found, options as { passwordStdin?: true }), options)
@@ -79,8 +88,8 @@ export function addUser(program: Command): void {
 }
 
 async function createUser(context: Context, { email, name = email, role, passwordStdin, json }: CreateOptions) {
-  if (!isEmailAddress(email)) throw new AppError('validation_error', '--email: must be an email address')
-  if (!isRole(role)) throw new AppError('validation_error', '--role: must be admin or customer')
+  // `serve` makes the administrator only while there is no user at all: this one must not be in its way.
+  if (role !== 'admin') await context.initialAdmin.ensure()
   const password = passwordStdin ? await readPassword(true) : undefined
   if (password === undefined) {
     const invited = await context.users.invite({ email, name, role })
@@ -119,8 +128,13 @@ function show(user: User, { json }: { json?: true }): void {
   print([id, email, role, status, totpEnabledAt === null ? '-' : '2fa'].join('\t'))
 }
 
-function isRole(role: string): role is Role {
-  return role === 'admin' || role === 'customer'
+/** The API's own rule for a value, so that both doors let the same users in. */
+function obeying(schema: TSchema) {
+  return (value: string): string => {
+    const checks = checksOf(schema)
+    if (checks && !checks.obeys(value as never)) throw new InvalidArgumentError(`It ${checks.rule}.`)
+    return value
+  }
 }
 
 /** @returns undefined when nobody is there to ask */
@@ -131,8 +145,13 @@ async function readPassword(fromStdin: boolean): Promise<string | undefined> {
   return typeof answer === 'string' ? answer : undefined
 }
 
-async function withContext(command: Command, work: (context: Context) => Promise<void>): Promise<void> {
-  const config = configOf(command)
+/** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
+function installed(config: Config): Config {
+  if (existsSync(join(config.data, 'ncp.db'))) return config
+  throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
+}
+
+async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
   const context = await createContext({ config, clock: systemClock, log: createLog(config.logLevel) })
   try {
     await work(context)

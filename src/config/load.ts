@@ -46,13 +46,19 @@ function unknownVariables(environment: Record<string, string | undefined>): stri
     .map((name) => `${name}: is not a known setting`)
 }
 
-function contradictions({ tlsCert, tlsKey, trustedProxies, adminEmail }: Config): string[] {
+function contradictions(config: Config): string[] {
+  const { tlsCert, tlsKey, trustedProxies, adminEmail } = config
   const problems: string[] = []
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     problems.push('--tls-cert and --tls-key: give both or neither')
   }
   if (adminEmail !== undefined && !isEmailAddress(adminEmail))
     problems.push('NCP_ADMIN_EMAIL: must be an email address')
+  for (const key of ['mailFrom', 'publicUrl'] as const) {
+    // A value that broke its own rule is not there at all, and has been named already.
+    const isMissing = key in config && config[key] === undefined
+    if (config.mailServer && isMissing) problems.push(`${schema[key].env}: is required with NCP_SMTP_URL`)
+  }
   try {
     parseRanges(trustedProxies ?? [])
   } catch {

@@ -1,5 +1,8 @@
 /** Every setting of the program: its key, its default, how it is read, and the help that `--help` prints. */
+import { isEmailAddress } from '../core/email.ts'
 import type { LogLevel } from '../core/log.ts'
+import { isLoopback } from '../core/loopback.ts'
+import { type MailServer, parseMailServer } from '../mail/server.ts'
 
 export type Config = {
   data: string
@@ -9,6 +12,9 @@ export type Config = {
   tlsCert: string | undefined
   tlsKey: string | undefined
   adminEmail: string
+  publicUrl: string | undefined
+  mailServer: MailServer | undefined
+  mailFrom: string | undefined
   trustedProxies: string[]
   maxBodyBytes: number
   limitLogin: number
@@ -30,7 +36,11 @@ export type Setting<Value> = {
   help: string
 }
 
-const text = (value: string) => value
+/** An empty variable is a slip of the script that sets it, never a directory or an address. */
+function text(value: string): string {
+  if (value === '') throw new Error('must not be empty')
+  return value
+}
 
 function whole(minimum: number, maximum: number) {
   return (value: string) => {
@@ -49,6 +59,22 @@ function oneOf<const Values extends readonly string[]>(...values: Values) {
 
 function list(value: string): string[] {
   return value.split(',').flatMap((entry) => entry.trim() || [])
+}
+
+function email(value: string): string {
+  if (!isEmailAddress(value)) throw new Error('must be an email address')
+  return value
+}
+
+/** The base of links in mails: nothing but a place that the reader's browser reaches in private (ASVS V1.2.2). */
+function publicUrl(value: string): string {
+  const url = URL.parse(value)
+  const host = url?.hostname.replace(/^\[(.*)\]$/, '$1') ?? ''
+  const isPrivate = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(host))
+  if (!url || !isPrivate || url.username + url.password + url.search + url.hash !== '' || /[?#@]/.test(value)) {
+    throw new Error('must be an https:// URL without user, query and fragment (http:// for this machine only)')
+  }
+  return url.href.replace(/\/+$/, '')
 }
 
 const perMinute = whole(1, 1_000_000)
@@ -102,6 +128,24 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     parse: text,
     help: 'email of the administrator that the first start makes',
   },
+  publicUrl: {
+    env: 'NCP_PUBLIC_URL',
+    default: undefined,
+    parse: publicUrl,
+    help: 'https:// URL under which people reach the panel, for links in mails; required with NCP_SMTP_URL',
+  },
+  mailServer: {
+    env: 'NCP_SMTP_URL',
+    default: undefined,
+    parse: parseMailServer,
+    help: 'mail server, smtp://user:password@host:587 (STARTTLS) or smtps://user:password@host:465; holds a secret',
+  },
+  mailFrom: {
+    env: 'NCP_MAIL_FROM',
+    default: undefined,
+    parse: email,
+    help: 'sender of mails; required with NCP_SMTP_URL',
+  },
   trustedProxies: {
     env: 'NCP_TRUSTED_PROXIES',
     default: [],
@@ -111,7 +155,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
   maxBodyBytes: {
     env: 'NCP_MAX_BODY_BYTES',
     default: 65_536,
-    parse: whole(1024, 10_485_760),
+    parse: whole(1024, 1_048_576),
     help: 'longest request body, in bytes',
   },
   limitLogin: {

@@ -6,6 +6,9 @@ import { AppError } from '../core/errors.ts'
 
 export const PASSWORD_LENGTH = { minimum: 8, maximum: 256 }
 
+/** Characters. */
+const SHORTEST_REMAINDER = 4
+
 let commonPasswords: Promise<Set<string>> | undefined
 
 /**
@@ -22,14 +25,35 @@ export async function checkPasswordRules(field: string, password: string, email:
   }
   const lowered = normalized.toLowerCase()
   commonPasswords ??= loadCommonPasswords()
-  if ((await commonPasswords).has(lowered)) {
+  if (isPattern(lowered) || (await commonPasswords).has(lowered)) {
     throw refusal(field, 'is one of the most used passwords, which attackers try first')
   }
-  const contextWords = ['ncp', email.split('@')[0] ?? '', email, hostname().toLowerCase()]
-  // What is left beside a known word is too short to be a password of its own.
-  if (contextWords.some((word) => word !== '' && lowered.replaceAll(word, '').length < 4 && lowered.includes(word))) {
+  // What is left beside the known words is too short to be a password of its own.
+  if (withoutWords(lowered, contextWords(email)).length < SHORTEST_REMAINDER) {
     throw refusal(field, 'must not be made of your email address, the name of this server or of this product')
   }
+}
+
+/** The product, this server, and the user's address and its parts; longest first, since one may hold another. */
+function contextWords(email: string): string[] {
+  const names = [email, hostname()].flatMap((name) => [name, ...name.split(/[@.]/)])
+  return ['ncp', 'localhost', ...names]
+    .map((word) => word.toLowerCase())
+    .filter((word) => word.length >= 2)
+    .sort((a, b) => b.length - a.length)
+}
+
+function withoutWords(text: string, words: string[]): string {
+  return words.reduce((rest, word) => rest.replaceAll(word, ''), text)
+}
+
+/** One short piece over and over, or a straight run: lists of common passwords leave these to be recognised. */
+function isPattern(text: string): boolean {
+  const points = [...text].map((character) => character.codePointAt(0) ?? 0)
+  const repeats = [1, 2, 3, 4].some((length) => points.every((point, i) => point === points[i % length]))
+  const step = (points[1] ?? 0) - (points[0] ?? 0)
+  const runs = Math.abs(step) === 1 && points.every((point, i) => i === 0 || point - (points[i - 1] ?? 0) === step)
+  return repeats || runs
 }
 
 async function loadCommonPasswords(): Promise<Set<string>> {

@@ -1,6 +1,6 @@
 /** Random tokens, their hashes, and the secret files of an installation. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 
 const SECRET_BYTES = 32
 
@@ -33,13 +33,15 @@ export function loadSecret(path: string, options: { create: boolean }): Buffer {
   return Buffer.from(text, 'hex')
 }
 
-/** Writes a new file that only its owner can read. @throws Error when it exists */
+/** Writes a file that only its owner can read, whole or not at all: a crash leaves no half of it. */
 export function writePrivateFile(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600)
+  const unfinished = `${path}.new`
+  const file = openSync(unfinished, 'w', 0o600)
   try {
     writeSync(file, text)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
+  renameSync(unfinished, path)
 }

@@ -42,9 +42,13 @@ export function newRecoveryCodes(): string[] {
   })
 }
 
-/** A recovery code as it is hashed: upper-case, without separators. */
+/** A recovery code as it is hashed: upper-case, without separators, and with the digits that look like letters. */
 export function normalizeRecoveryCode(code: string): string {
-  return code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '')
+  return code
+    .toUpperCase()
+    .replaceAll(/[^0-9A-Z]/g, '')
+    .replaceAll('O', '0')
+    .replaceAll(/[IL]/g, '1')
 }
 
 function totp(secret: string, label = 'account'): TOTP {

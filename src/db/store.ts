@@ -2,11 +2,16 @@
 import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
+import { AppError } from '../core/errors.ts'
 import { migrate } from './migrate.ts'
 import * as tables from './tables.ts'
 
 /** A connection or a transaction, with Drizzle's query builder. Always `await` its queries. */
 export type Queries = BunSQLiteDatabase<typeof tables>
+
+/** How long a write waits for another process, such as the command line, to end its own. */
+const LOCK_WAIT_MS = 5000
+const LOCK_POLL_MS = 10
 
 export type Store = {
   /** A read-only connection. */
@@ -40,6 +45,8 @@ export function openStore(path: string, nowMs: number): Store {
   writer.run('PRAGMA synchronous = FULL')
   migrate(writer, { path, nowMs })
   writer.run('PRAGMA foreign_keys = ON')
+  // SQLite would wait for a foreign lock on the event loop and stop everything; `lockForWriting` waits beside it.
+  writer.run('PRAGMA busy_timeout = 0')
 
   const reader = new Database(path, { readonly: true, strict: true })
   reader.run('PRAGMA busy_timeout = 5000')
@@ -49,8 +56,7 @@ export function openStore(path: string, nowMs: number): Store {
   let turn: Promise<unknown> = Promise.resolve()
 
   async function transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    // IMMEDIATE: a deferred transaction that reads and then writes fails at once, whatever the busy timeout.
-    writer.run('BEGIN IMMEDIATE')
+    await lockForWriting(writer)
     try {
       const result = await work(tx)
       writer.run('COMMIT')
@@ -72,8 +78,25 @@ export function openStore(path: string, nowMs: number): Store {
     version: () => version.get()?.data_version ?? -1,
     close() {
       reader.close()
+      // Into the database file, so that a copy of it alone is whole.
+      writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       writer.close()
     },
+  }
+}
+
+/** @throws AppError `unavailable` when another process keeps the lock */
+async function lockForWriting(writer: Database): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
+    try {
+      // IMMEDIATE: a deferred transaction that reads and then writes fails at once, whatever the busy timeout.
+      writer.run('BEGIN IMMEDIATE')
+      return
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'SQLITE_BUSY') throw error
+      if (waitedMs >= LOCK_WAIT_MS) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
+      await Bun.sleep(LOCK_POLL_MS)
+    }
   }
 }
 

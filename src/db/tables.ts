@@ -24,6 +24,8 @@ export const users = sqliteTable('users', {
   totpLastStep: integer('totp_last_step').notNull().default(0),
   /** Attempts to prove a password or code since the last one that succeeded. */
   failedAttempts: integer('failed_attempts').notNull().default(0),
+  /** Null until the first login. */
+  lastLoginAt: integer('last_login_at'),
   createdAt: createdAt(),
   updatedAt: updatedAt(),
 })
@@ -46,7 +48,7 @@ export const knownAddresses = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.addressGroup] })],
 )
 
-/** One row: attempts with an email that nobody has, counted so that they cost what others cost. */
+/** One row: what was asked about an email that nobody has, counted so that it costs what others cost. */
 export const strangers = sqliteTable('strangers', {
   id: integer().primaryKey(),
   failedAttempts: integer('failed_attempts').notNull(),
@@ -90,15 +92,45 @@ export const apiKeys = sqliteTable(
   (table) => [index('api_keys_user_id').on(table.userId)],
 )
 
-/** Single-use tokens with which a user sets a password: one a user, the newest. */
-export const passwordTokens = sqliteTable('password_tokens', {
-  id: id(),
-  userId: userId().unique(),
-  /** SHA-256 of the token, in hex. */
-  tokenHash: text('token_hash').notNull().unique(),
-  createdAt: createdAt(),
-  expiresAt: integer('expires_at').notNull(),
-})
+/**
+ * Single-use tokens with which a user sets a password: one a user and purpose, the newest. A reset, which anybody may
+ * ask for, thus leaves the activation that an administrator handed out as it is.
+ */
+export const passwordTokens = sqliteTable(
+  'password_tokens',
+  {
+    id: id(),
+    userId: userId(),
+    purpose: text({ enum: ['activation', 'reset'] })
+      .notNull()
+      .default('activation'),
+    /** SHA-256 of the token, in hex. */
+    tokenHash: text('token_hash').notNull().unique(),
+    createdAt: createdAt(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [uniqueIndex('password_tokens_user_purpose').on(table.userId, table.purpose)],
+)
+
+/** Mails that wait for the mail server. A row is gone once its mail is sent, or no longer worth sending. */
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    id: id(),
+    recipient: text().notNull(),
+    subject: text().notNull(),
+    /** Sealed (AES-256-GCM): it may hold a live reset link, and a deleted row stays readable in the file for a while. */
+    body: text().notNull(),
+    /** Of one topic one mail waits, the newest. */
+    topic: text().unique(),
+    attempts: integer().notNull().default(0),
+    createdAt: createdAt(),
+    /** Not sent before; put off while a process is sending it, so that no other does. */
+    nextAttemptAt: integer('next_attempt_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('outbox_next_attempt_at').on(table.nextAttemptAt), index('outbox_expires_at').on(table.expiresAt)],
+)
 
 export const subscriptions = sqliteTable(
   'subscriptions',

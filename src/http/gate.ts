@@ -8,6 +8,9 @@ import type { Policies } from '../limiter/policies.ts'
 import { readBearer } from './bearer.ts'
 import { type Visit, visit } from './visit.ts'
 
+/** The first index of a URL at which Elysia looks for its path. */
+const ELYSIA_PATH_START = 11
+
 export type GateOptions = {
   limiter: Limiter
   policies: Policies
@@ -49,7 +52,7 @@ export function gate(options: GateOptions) {
       tell(verdict, set.headers)
       if (!verdict.allowed) throw new AppError('rate_limited', undefined, { 'retry-after': `${verdict.retryAfter}` })
 
-      requireOneHost(headers)
+      requireOneHost(headers, request.url)
       requireUniqueParameters(request.url)
     })
     .as('global')
@@ -87,7 +90,11 @@ function requireUniqueParameters(url: string): void {
 }
 
 /** RFC 9112 §3.2: exactly one Host. Bun joins two with a comma, and lets HTTP/1.0 come without. */
-function requireOneHost(headers: Headers): void {
+function requireOneHost(headers: Headers, url: string): void {
   const host = headers.get('host')
   if (!host || host.includes(',')) throw new AppError('bad_request', 'Host: exactly one Host header is required')
+  // Elysia looks for the path from there on: a shorter origin would lose its first segment, and pass a proxy's rules.
+  if (url.indexOf('/', url.indexOf('//') + 2) < ELYSIA_PATH_START) {
+    throw new AppError('bad_request', 'Host: is too short; use a longer name, or send the port with it')
+  }
 }

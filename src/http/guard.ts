@@ -16,7 +16,7 @@ export type Access = 'user' | 'session' | 'admin'
 type Context = { request: Request; visit: Visit; bearer?: string | undefined }
 
 /**
- * Every route declares one of two macros: `auth`, which gives its handler a `principal`, or `open`, for anyone.
+ * Gives routes the `auth` macro, which asks who calls and gives the handler a `principal`.
  *
  * @param options.maxBodyBytes the cap on a request body, in bytes
  */
@@ -24,17 +24,10 @@ export function createGuard({ maxBodyBytes }: { maxBodyBytes: number }) {
   return new Elysia({ name: 'guard' })
     .use(visit)
     .use(bearer())
+    .decorate('maxBodyBytes', maxBodyBytes)
     .macro({
-      open: {
-        parse: ({ request }: Context) => readJson(request, maxBodyBytes),
-      },
       auth(access: Access) {
         return {
-          // Elysia parses before it transforms, hence the same question twice.
-          parse({ request, visit }: Context) {
-            authorize(visit, access)
-            return readJson(request, maxBodyBytes)
-          },
           transform(context: Context) {
             authorize(context.visit, access)
             // The plugin also takes a token from the query, and `BearerXabc` for `abc`. What it hands to the
@@ -47,6 +40,14 @@ export function createGuard({ maxBodyBytes }: { maxBodyBytes: number }) {
         }
       },
     })
+}
+
+/** Reads the body of a route that takes one. Elysia parses before it transforms, so it asks first who calls. */
+export function bodyOf(access: Access | 'anyone') {
+  return ({ request, visit, maxBodyBytes }: Context & { maxBodyBytes: number }) => {
+    if (access !== 'anyone') authorize(visit, access)
+    return readJson(request, maxBodyBytes)
+  }
 }
 
 export type Guard = ReturnType<typeof createGuard>

@@ -35,6 +35,8 @@ export function listen(
     port,
     fetch,
     development: false,
+    // Bun turns it on with `development: false`, and two panels would silently share the port.
+    reusePort: false,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
     error: lastResort,

@@ -3,7 +3,8 @@ import type { DocumentDecoration, TSchema } from 'elysia'
 import type { ErrorCode } from '../core/errors.ts'
 import { catalogue } from '../core/errors.ts'
 import { ErrorEnvelope, envelopeOf } from './envelope.ts'
-import type { Access } from './guard.ts'
+import { type Access, bodyOf } from './guard.ts'
+import { closed } from './schema.ts'
 
 type Operation = {
   /** The OpenAPI operation id: a verb and a noun. */
@@ -19,36 +20,45 @@ type Operation = {
   paged?: boolean
   /** Errors beside those that every operation of its kind can give. */
   errors?: ErrorCode[]
-  /** Whether it takes a body. */
+  /** Whether it takes a body; where it doesn't, none is read. */
   body?: boolean
-  /** Whether it takes query parameters. */
-  query?: boolean
 }
 
 /** Errors that any operation can give. */
-const always: ErrorCode[] = ['bad_request', 'rate_limited', 'internal', 'unavailable']
+const always: ErrorCode[] = ['bad_request', 'validation_error', 'rate_limited', 'internal', 'unavailable']
 const refusals: Record<Access, ErrorCode[]> = {
   user: ['not_authenticated'],
   session: ['not_authenticated', 'forbidden'],
   admin: ['not_authenticated', 'forbidden'],
 }
 
+/** A mistyped parameter is refused, also where a route takes none; one that does overwrites this. */
+const noQuery = closed({})
+
 /** For a route that anyone may call. */
 export function openOperation(operation: Operation) {
-  return { open: true as const, detail: { ...describe(operation, []), security: [] } }
+  return {
+    ...(operation.body && { parse: bodyOf('anyone') }),
+    query: noQuery,
+    detail: { ...describe(operation, []), security: [] },
+  }
 }
 
 /** For a route behind the guard. */
 export function operation<Level extends Access>(access: Level, operation: Operation) {
-  return { auth: access, detail: { ...describe(operation, refusals[access]), security: [{ bearer: [] }] } }
+  return {
+    auth: access,
+    ...(operation.body && { parse: bodyOf(access) }),
+    query: noQuery,
+    detail: { ...describe(operation, refusals[access]), security: [{ bearer: [] }] },
+  }
 }
 
 function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecoration {
   const codes = [
     ...always,
     ...guardErrors,
-    ...(operation.body ? (['payload_too_large', 'unsupported_media_type', 'validation_error'] as const) : []),
-    ...(operation.query ? (['validation_error'] as const) : []),
+    ...(operation.body ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(operation.errors ?? []),
   ]
   return {

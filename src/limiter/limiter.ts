@@ -28,7 +28,8 @@ export type Limiter = {
   readonly size: number
 }
 
-type Bucket = { remaining: number; resetAt: number }
+/** `fullAt` in milliseconds since the epoch. */
+type Bucket = { remaining: number; fullAt: number }
 
 /** Buckets a policy may hold: about 100 bytes each. */
 const MAX_BUCKETS = 100_000
@@ -58,7 +59,7 @@ export function createLimiter({ clock, maxBuckets = MAX_BUCKETS }: { clock: Cloc
       const now = clock.now()
       const table = tableOf(policy)
       let bucket = table.get(key)
-      if (bucket && bucket.resetAt * 1000 <= now) {
+      if (bucket && bucket.fullAt <= now) {
         // Deleted and set again, so that the map stays in order of age.
         table.delete(key)
         bucket = undefined
@@ -66,16 +67,18 @@ export function createLimiter({ clock, maxBuckets = MAX_BUCKETS }: { clock: Cloc
       if (!bucket) {
         const holder = makeRoom(table, now, maxBuckets) ? key : OVERFLOW_KEY
         bucket = table.get(holder)
-        if (!bucket || bucket.resetAt * 1000 <= now) {
-          // Rounded up: the window is never shorter than the policy says.
-          bucket = { remaining: policy.limit, resetAt: Math.ceil(now / 1000) + policy.windowSeconds }
+        if (!bucket || bucket.fullAt <= now) {
+          bucket = { remaining: policy.limit, fullAt: now + policy.windowSeconds * 1000 }
           table.set(holder, bucket)
         }
       }
       const allowed = bucket.remaining > 0
       if (allowed) bucket.remaining--
-      const retryAfter = Math.max(1, Math.ceil(bucket.resetAt - now / 1000))
-      return { allowed, policy, remaining: bucket.remaining, resetAt: bucket.resetAt, retryAfter }
+      const { remaining, fullAt } = bucket
+      // Both rounded up: whoever comes then finds the bucket full.
+      const resetAt = Math.ceil(fullAt / 1000)
+      const retryAfter = Math.max(1, Math.ceil((fullAt - now) / 1000))
+      return { allowed, policy, remaining, resetAt, retryAfter }
     },
     get size() {
       let size = 0
@@ -97,7 +100,7 @@ function makeRoom(table: Map<string, Bucket>, now: number, maxBuckets: number): 
   let seen = 0
   const emptied: [string, Bucket][] = []
   for (const [key, bucket] of table) {
-    if (bucket.resetAt * 1000 <= now) {
+    if (bucket.fullAt <= now) {
       table.delete(key)
       continue
     }

@@ -18,6 +18,7 @@ export type Certificate = {
 
 /** Browsers refuse longer ones for servers. */
 const VALIDITY_DAYS = 397
+const RENEWAL_DAYS = 30
 const DAY_MS = 86_400_000
 
 /** @throws Error when a file can't be read or holds no certificate */
@@ -27,19 +28,26 @@ export function readCertificate(certPath: string, keyPath: string): Certificate 
 }
 
 /**
- * Reads the installation's own certificate from `directory`, making it at the first call.
+ * Reads the installation's own certificate from `directory`. Makes it at the first call, and again in its last month.
  *
  * @param directory exists already, mode 0700
  */
 export async function ownCertificate(directory: string, clock: Clock): Promise<Certificate & { path: string }> {
   const path = join(directory, 'cert.pem')
   const keyPath = join(directory, 'key.pem')
-  if (!existsSync(path)) {
+  if (!isValid(path, clock)) {
     const made = await selfSign(clock)
     writePrivateFile(keyPath, made.key)
     writePrivateFile(path, made.cert)
   }
   return { ...readCertificate(path, keyPath), path }
+}
+
+/** Whether there is a certificate that will last for a while. */
+function isValid(path: string, clock: Clock): boolean {
+  if (!existsSync(path)) return false
+  const { notAfter } = new x509.X509Certificate(readFileSync(path, 'utf8'))
+  return notAfter.getTime() - clock.now() > RENEWAL_DAYS * DAY_MS
 }
 
 async function selfSign(clock: Clock): Promise<{ cert: string; key: string }> {

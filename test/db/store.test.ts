@@ -1,7 +1,7 @@
 /** The store: one writer at a time, all or nothing, and a version that moves with every commit. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore, type Queries, type Store } from '../../src/db/store.ts'
@@ -60,6 +60,27 @@ test('the version moves at a commit of this process and of another connection, a
 
 test('reading can not write', async () => {
   expect(async () => await store.read.insert(settings).values({ key: 'a', value: '1', updatedAt: 0 })).toThrow()
+})
+
+test('a write waits for the lock of another process without stopping the reader, and goes on when it is free', async () => {
+  using other = new Database(join(directory, 'ncp.db'))
+  other.run('BEGIN IMMEDIATE')
+  const written = store.write(async (tx) => put(tx, 'a'))
+  await Bun.sleep(0)
+  expect(await keys()).toEqual([])
+  other.run('ROLLBACK')
+  await written
+  expect(await keys()).toEqual(['a'])
+})
+
+test('a closed store is whole in its one file', async () => {
+  const path = join(directory, 'closed.db')
+  const closing = openStore(path, 0)
+  await closing.write(async (tx) => put(tx, 'a'))
+  closing.close()
+  copyFileSync(path, join(directory, 'copy.db'))
+  using copy = new Database(join(directory, 'copy.db'))
+  expect(copy.query('SELECT key FROM settings').all()).toEqual([{ key: 'a' }])
 })
 
 test('files are for their owner alone', async () => {

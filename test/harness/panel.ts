@@ -7,7 +7,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { createContext } from '../../src/context.ts'
-import { createLog } from '../../src/core/log.ts'
+import { createLog, type Log } from '../../src/core/log.ts'
 import { listen } from '../../src/http/listen.ts'
 import { createTestClock } from './clock.ts'
 import { createConformance, type OpenApi } from './conformance.ts'
@@ -42,7 +42,8 @@ export type RequestOptions = {
 export type Customer = { id: number; email: string; token: string }
 export type Panel = Awaited<ReturnType<typeof startPanel>>
 
-export async function startPanel(overrides: Partial<Config> = {}) {
+/** @param log where the panel's log goes, if a test wants to read it */
+export async function startPanel(overrides: Partial<Config> = {}, log: Log = createLog('silent')) {
   const data = overrides.data ?? mkdtempSync(join(tmpdir(), 'ncp-test-'))
   const clock = createTestClock()
   const config: Config = {
@@ -57,7 +58,8 @@ export async function startPanel(overrides: Partial<Config> = {}) {
     ...overrides,
     data,
   }
-  const context = await createContext({ config, clock, log: createLog('silent') })
+  const context = await createContext({ config, clock, log })
+  context.outbox.start()
   await context.initialAdmin.ensure()
   let server: Bun.Server<undefined> | undefined
   const app = createApp(context, (request) => server?.requestIP(request)?.address)

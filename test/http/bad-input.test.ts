@@ -165,6 +165,26 @@ describe('a query', () => {
   })
 })
 
+describe('a query where none is taken', () => {
+  test('is refused, or a key meant to expire would not', async () => {
+    const answer = await panel.post('/auth/api-keys?expires_at=2030-01-01T00:00:00Z', ada.token, {
+      name: 'everlasting',
+    })
+    expect([answer.status, answer.message]).toEqual([422, 'expires_at: is not a known field'])
+    expect(await keyNames()).not.toContain('everlasting')
+    expect((await panel.get('/auth/me?x=1', ada.token)).status).toBe(422)
+  })
+})
+
+describe('a body where none is taken', () => {
+  test('is not read', async () => {
+    const body = { rawBody: 'x', headers: { 'content-type': 'text/plain' } }
+    expect((await panel.send('DELETE', '/sites/999999', { as: ada.token, ...body })).status).toBe(404)
+    const token = await panel.login(ada.email)
+    expect((await panel.send('POST', '/auth/logout', { as: token, ...body })).status).toBe(200)
+  })
+})
+
 describe('a path', () => {
   test.each(['/sites/', '//sites', '/./sites/../nope', '/SITES', '/sites;x', '/sites%2f', '/s%69tes', '/auth/login/'])(
     '%s is 404',
@@ -221,6 +241,12 @@ describe('on the wire', () => {
       await request('GET /livez HTTP/1.1', 'Host: localhost', 'Host: evil.example', 'Connection: close'),
       400,
     )
+  })
+
+  test('a Host so short that the path would be misread is 400 in the envelope', async () => {
+    for (const host of ['a', 'ncp']) {
+      expectEnvelope(await request('GET /xx/api/v1/sites HTTP/1.1', `Host: ${host}`, 'Connection: close'), 400)
+    }
   })
 
   test('two Authorization headers are 401, also with the same credential twice', async () => {

@@ -26,14 +26,14 @@ describe('a bucket', () => {
     const verdicts = [take('a'), take('a'), take('a'), take('a')]
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, true, false])
     expect(verdicts.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0])
-    // Half a second past 1,000,000: never a window shorter than a minute.
+    // Half a second past 1,000,000: the whole second at which it is surely full.
     expect(verdicts.map(({ resetAt }) => resetAt)).toEqual(Array(4).fill(1_000_061))
-    expect(verdicts[3]?.retryAfter).toBe(61)
+    expect(verdicts[3]?.retryAfter).toBe(60)
   })
 
   test('refills whole at its reset, not before and not bit by bit', () => {
     exhaust('a')
-    clock.advance(60)
+    clock.advance(59)
     expect(take('a').allowed).toBeFalse()
     clock.advance(1)
     expect(take('a')).toMatchObject({ allowed: true, remaining: 2 })

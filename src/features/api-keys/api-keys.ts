@@ -7,6 +7,7 @@ import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
+import type { Notify } from '../auth/notices.ts'
 
 export type ApiKey = typeof apiKeys.$inferSelect
 
@@ -15,6 +16,7 @@ export type ApiKeysOptions = {
   clock: Clock
   /** Writes pending uses, so that `lastUsedAt` is right in the list that follows. */
   flushUsage(): Promise<void>
+  notify: Notify
 }
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
@@ -23,7 +25,7 @@ const SECRET_BYTES = 32
 /** `ncp_` and 16 hex digits: enough to recognise a key by, with 192 of its 256 bits still secret. */
 const PREFIX_LENGTH = 20
 
-export function createApiKeys({ store, clock, flushUsage }: ApiKeysOptions) {
+export function createApiKeys({ store, clock, flushUsage, notify }: ApiKeysOptions) {
   return {
     async list(userId: number, page: PageRequest): Promise<Page<ApiKey>> {
       await flushUsage()
@@ -47,8 +49,8 @@ export function createApiKeys({ store, clock, flushUsage }: ApiKeysOptions) {
         throw new AppError('validation_error', 'expires_at: must be in the future')
       }
       const key = `ncp_${randomBytes(SECRET_BYTES).toString('hex')}`
-      const row = await store.write(async (tx) =>
-        tx
+      const row = await store.write(async (tx) => {
+        const created = await tx
           .insert(apiKeys)
           .values({
             userId,
@@ -59,8 +61,11 @@ export function createApiKeys({ store, clock, flushUsage }: ApiKeysOptions) {
             expiresAt: expiresAt ?? null,
           })
           .returning()
-          .get(),
-      )
+          .get()
+        const { keyPrefix: prefix } = created
+        await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt: created.expiresAt })
+        return created
+      })
       return { row, key }
     },
 

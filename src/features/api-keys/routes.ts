@@ -48,7 +48,6 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
           id: 'listApiKeys',
           summary: 'List own API keys',
           tag,
-          query: true,
           paged: true,
           data: t.Array(ApiKeyModel),
         }),

@@ -35,7 +35,6 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
           id: 'listUserSessions',
           summary: 'List the sessions of a user',
           tag,
-          query: true,
           paged: true,
           data: t.Array(SessionModel),
           errors: ['not_found'],

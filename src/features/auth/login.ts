@@ -5,6 +5,7 @@ import { AppError } from '../../core/errors.ts'
 import type { Passwords } from '../../crypto/passwords.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { users } from '../../db/tables.ts'
+import type { Notify } from './notices.ts'
 import { beginSession, type Origin, type Session } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -19,13 +20,14 @@ export type LoginOptions = {
   ttlSeconds(): Promise<number>
   /** @throws AppError `two_factor_invalid` */
   spendCode(tx: Queries, user: UserRow, code: string): Promise<void>
+  notify: Notify
 }
 
 export type LoginRequest = { email: string; password: string; totpCode: string | undefined }
 
 export type Login = ReturnType<typeof createLogin>
 
-export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spendCode }: LoginOptions) {
+export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spendCode, notify }: LoginOptions) {
   /**
    * An unknown email, a disabled or throttled user, a user without a password and a wrong password give one answer,
    * after the same work. Whether a code is wanted shows only after the right password.
@@ -43,10 +45,11 @@ export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spe
     const ttl = await ttlSeconds()
 
     return store.write(async (tx) => {
+      const nowMs = clock.now()
       // Compare-and-set: while the password was being hashed, the account may have been changed or disabled.
       const [current] = await tx
         .update(users)
-        .set({ passwordHash: currentHash })
+        .set({ passwordHash: currentHash, lastLoginAt: nowMs })
         .where(and(eq(users.id, user.id), eq(users.status, 'active'), eq(users.passwordHash, hash)))
         .returning()
       if (!current) throw new AppError('invalid_credentials')
@@ -54,8 +57,12 @@ export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spe
         if (!totpCode) throw new AppError('two_factor_required')
         await spendCode(tx, current, totpCode)
       }
-      await throttle.succeed(tx, user.id, origin.group)
-      const session = await beginSession(tx, { userId: user.id, ttlSeconds: ttl, nowMs: clock.now() }, origin)
+      const isKnown = await throttle.succeed(tx, user.id, origin.group)
+      // The first login ever is from a new address and no news.
+      if (!isKnown && user.lastLoginAt !== null) {
+        await notify(tx, user.id, { kind: 'new_address', address: origin.address })
+      }
+      const session = await beginSession(tx, { userId: user.id, ttlSeconds: ttl, nowMs }, origin)
       return { user: current, session }
     })
   }

@@ -25,6 +25,7 @@ export const LoginRequest = closed({
   totp_code: t.Optional(code()),
 })
 export const PasswordChange = closed({ current_password: password(), new_password: newPassword() })
+export const PasswordResetRequest = closed({ email: emailAddress() })
 export const PasswordConfirm = closed({
   token: text({ maxLength: 128, examples: ['Zm9vYmFy…'], description: 'From the activation or the mail' }),
   password: newPassword(),

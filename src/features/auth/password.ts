@@ -1,4 +1,4 @@
-/** Setting passwords: by the user who knows the old one, or by the holder of a single-use token. */
+/** Setting passwords: by the user who knows the old one, the holder of a single-use token, or the command line. */
 import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
@@ -7,6 +7,7 @@ import type { Passwords } from '../../crypto/passwords.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
+import type { Notify } from './notices.ts'
 import { endSessions, type Origin } from './sessions.ts'
 import { forgive, type Throttle } from './throttle.ts'
 
@@ -17,15 +18,16 @@ export type PasswordOptions = {
   clock: Clock
   passwords: Passwords
   throttle: Throttle
+  notify: Notify
   /** Told after a user's password has changed. */
   onChange(userId: number): Promise<void>
 }
 
 export type PasswordService = ReturnType<typeof createPasswordService>
 
-export function createPasswordService({ store, clock, passwords, throttle, onChange }: PasswordOptions) {
+export function createPasswordService({ store, clock, passwords, throttle, notify, onChange }: PasswordOptions) {
   /**
-   * Asks for the password of a user who is logged in. What it protects calls `throttle.succeed` in its transaction.
+   * Asks for the password of a user who is logged in. What it protects calls `forgive` in its transaction.
    *
    * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
    */
@@ -37,12 +39,13 @@ export function createPasswordService({ store, clock, passwords, throttle, onCha
     return user
   }
 
-  /** Sets the hash and ends what the old password opened. Tokens that could set another one are void too. */
+  /** Sets the hash and ends what the old password opened. Tokens that could set another one are void, the user is told. */
   async function set(tx: Queries, userId: number, hash: string, keepSessionId?: number): Promise<void> {
     await tx.update(users).set({ passwordHash: hash, updatedAt: clock.now() }).where(eq(users.id, userId))
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
     await forgive(tx, userId)
     await endSessions(tx, userId, keepSessionId)
+    await notify(tx, userId, { kind: 'password_set' })
   }
 
   return {
@@ -98,6 +101,18 @@ export function createPasswordService({ store, clock, passwords, throttle, onCha
         await set(tx, spent.userId, hash)
       })
       await onChange(found.userId)
+    },
+
+    /**
+     * Sets a password over its owner's head and ends every session of the user. For the command line.
+     *
+     * @throws AppError `validation_error` for a password against the rules
+     */
+    async replace(user: { id: number; email: string }, password: string): Promise<void> {
+      await checkPasswordRules('password', password, user.email)
+      const hash = await passwords.hash(password)
+      await store.write((tx) => set(tx, user.id, hash))
+      await onChange(user.id)
     },
   }
 }

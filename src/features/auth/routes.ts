@@ -14,6 +14,7 @@ import type { Users } from '../users/users.ts'
 import type { Login } from './login.ts'
 import * as model from './model.ts'
 import type { PasswordService } from './password.ts'
+import type { RequestPasswordReset } from './password-reset.ts'
 import type { Origin, Sessions } from './sessions.ts'
 import type { TwoFactor } from './two-factor.ts'
 
@@ -22,6 +23,7 @@ export type AuthRoutesOptions = {
   login: Login
   sessions: Sessions
   password: PasswordService
+  requestPasswordReset: RequestPasswordReset
   twoFactor: TwoFactor
   tokens: AccessTokens
   getUser: Users['get']
@@ -29,7 +31,16 @@ export type AuthRoutesOptions = {
 
 const tag = 'Authentication'
 
-export function authRoutes({ guard, login, sessions, password, twoFactor, tokens, getUser }: AuthRoutesOptions) {
+export function authRoutes({
+  guard,
+  login,
+  sessions,
+  password,
+  requestPasswordReset,
+  twoFactor,
+  tokens,
+  getUser,
+}: AuthRoutesOptions) {
   return new Elysia({ prefix: '/auth' })
     .use(guard)
     .post(
@@ -98,7 +109,6 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
           id: 'listSessions',
           summary: 'List own sessions',
           tag,
-          query: true,
           paged: true,
           data: t.Array(model.SessionModel),
         }),
@@ -142,6 +152,26 @@ export function authRoutes({ guard, login, sessions, password, twoFactor, tokens
           errors: ['invalid_credentials', 'conflict'],
         }),
         body: model.PasswordChange,
+      },
+    )
+    .post(
+      '/password-reset',
+      async ({ body }) => {
+        await requestPasswordReset(body.email)
+        return envelope(null, 'If the address is known, a mail is on its way')
+      },
+      {
+        ...openOperation({
+          id: 'requestPasswordReset',
+          summary: 'Ask for a mail to set a new password with',
+          description:
+            'Answers the same whether or not the address is known. The token of the newest mail is valid for ten minutes; one mail a minute is sent.',
+          tag,
+          body: true,
+          data: t.Null(),
+          message: 'If the address is known, a mail is on its way',
+        }),
+        body: model.PasswordResetRequest,
       },
     )
     .post(

@@ -25,9 +25,7 @@ export function createThrottle({ store, clock }: { store: Store; clock: Clock })
     async admit(userId: number | undefined, addressGroup: string): Promise<boolean> {
       return store.write(async (tx) => {
         if (userId === undefined) {
-          const one = { id: THE_STRANGERS, failedAttempts: 1 }
-          const more = { failedAttempts: sql`${strangers.failedAttempts} + 1` }
-          await tx.insert(strangers).values(one).onConflictDoUpdate({ target: strangers.id, set: more })
+          await countStranger(tx)
           return false
         }
         const counted = await tx
@@ -53,15 +51,22 @@ export function createThrottle({ store, clock }: { store: Store; clock: Clock })
       })
     },
 
-    /** Takes the count back to zero and remembers the address, in the transaction of what succeeded. */
-    async succeed(tx: Queries, userId: number, addressGroup: string): Promise<void> {
+    /**
+     * Takes the count back to zero and remembers the address, in the transaction of a login.
+     *
+     * @returns whether the address was known
+     */
+    async succeed(tx: Queries, userId: number, addressGroup: string): Promise<boolean> {
       await forgive(tx, userId)
       const seen = { failedAttempts: 0, lastLoginAt: clock.now() }
-      await tx
-        .insert(knownAddresses)
-        .values({ userId, addressGroup, ...seen })
-        .onConflictDoUpdate({ target: [knownAddresses.userId, knownAddresses.addressGroup], set: seen })
       await tx.delete(knownAddresses).where(lt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS))
+      const known = await tx
+        .update(knownAddresses)
+        .set(seen)
+        .where(and(eq(knownAddresses.userId, userId), eq(knownAddresses.addressGroup, addressGroup)))
+        .returning({ id: knownAddresses.userId })
+      if (known.length === 0) await tx.insert(knownAddresses).values({ userId, addressGroup, ...seen })
+      return known.length > 0
     },
 
     /** Lets a throttled user try again, for the command line. */
@@ -69,6 +74,13 @@ export function createThrottle({ store, clock }: { store: Store; clock: Clock })
       await store.write((tx) => forgive(tx, userId))
     },
   }
+}
+
+/** Writes as much as counting for a user does, so that an email that nobody has costs a commit too. */
+export async function countStranger(tx: Queries): Promise<void> {
+  const one = { id: THE_STRANGERS, failedAttempts: 1 }
+  const more = { failedAttempts: sql`${strangers.failedAttempts} + 1` }
+  await tx.insert(strangers).values(one).onConflictDoUpdate({ target: strangers.id, set: more })
 }
 
 /** Forgets the failures of a user, at every address. */

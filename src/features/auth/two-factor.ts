@@ -8,8 +8,9 @@ import type { SecretBox } from '../../crypto/secret-box.ts'
 import { newRecoveryCodes, newTotpSecret, normalizeRecoveryCode, totpStep, totpUri } from '../../crypto/totp.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
+import type { Notify } from './notices.ts'
 import { endSessions, type Origin } from './sessions.ts'
-import type { Throttle } from './throttle.ts'
+import { forgive } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -17,7 +18,7 @@ export type TwoFactorOptions = {
   store: Store
   clock: Clock
   secretBox: SecretBox
-  throttle: Throttle
+  notify: Notify
   /** @throws AppError `invalid_credentials` when the password isn't the user's */
   confirmPassword(userId: number, password: string, origin: Origin): Promise<UserRow>
 }
@@ -27,7 +28,7 @@ export type Proof = { password: string; code: string }
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
-export function createTwoFactor({ store, clock, secretBox, throttle, confirmPassword }: TwoFactorOptions) {
+export function createTwoFactor({ store, clock, secretBox, notify, confirmPassword }: TwoFactorOptions) {
   const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
 
   /**
@@ -72,7 +73,7 @@ export function createTwoFactor({ store, clock, secretBox, throttle, confirmPass
       const { email } = await confirmPassword(userId, password, origin)
       const secret = newTotpSecret()
       await store.write(async (tx) => {
-        await throttle.succeed(tx, userId, origin.group)
+        await forgive(tx, userId)
         const changed = await tx
           .update(users)
           .set({ totpPendingSecret: secretBox.seal(secret, seedContext(userId)) })
@@ -103,6 +104,7 @@ export function createTwoFactor({ store, clock, secretBox, throttle, confirmPass
           .set({ totpSecret: pending, totpPendingSecret: null, totpEnabledAt: now, totpLastStep: step, updatedAt: now })
           .where(eq(users.id, userId))
         await endSessions(tx, userId, keepSessionId)
+        await notify(tx, userId, { kind: 'two_factor_enabled' })
         return replaceRecoveryCodes(tx, userId)
       })
     },
@@ -112,9 +114,10 @@ export function createTwoFactor({ store, clock, secretBox, throttle, confirmPass
       await confirmPassword(userId, proof.password, origin)
       await store.write(async (tx) => {
         await spendCode(tx, await enrolled(tx, userId), proof.code)
-        await throttle.succeed(tx, userId, origin.group)
+        await forgive(tx, userId)
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId, keepSessionId)
+        await notify(tx, userId, { kind: 'two_factor_disabled' })
       })
     },
 
@@ -127,7 +130,7 @@ export function createTwoFactor({ store, clock, secretBox, throttle, confirmPass
       await confirmPassword(userId, proof.password, origin)
       return store.write(async (tx) => {
         await spendCode(tx, await enrolled(tx, userId), proof.code)
-        await throttle.succeed(tx, userId, origin.group)
+        await forgive(tx, userId)
         return replaceRecoveryCodes(tx, userId)
       })
     },
@@ -137,6 +140,7 @@ export function createTwoFactor({ store, clock, secretBox, throttle, confirmPass
       await store.write(async (tx) => {
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId)
+        await notify(tx, userId, { kind: 'two_factor_reset' })
       })
     },
   }

@@ -1,4 +1,5 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
+import { domainToASCII } from 'node:url'
 import { and, asc, eq, exists, gt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
@@ -59,7 +60,10 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
     if (principal.role !== 'admin' && rows[0]?.userId !== principal.userId) {
       throw new AppError('forbidden', 'This site belongs to another customer')
     }
-    if (subscriptionId !== undefined && subscriptionId !== site.subscriptionId) {
+    if (
+      subscriptionId !== undefined &&
+      (await findSubscription(principal, subscriptionId)).id !== site.subscriptionId
+    ) {
       throw new AppError('not_found', 'No such site in this subscription')
     }
     return site
@@ -161,7 +165,7 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
 
 /** @param text part of a name, in letters or in punycode */
 function hasName(queries: Queries, text: string) {
-  const part = normalizeDomain(text) ?? text.toLowerCase()
+  const part = domainToASCII(text) || text.toLowerCase()
   return exists(
     queries
       .select({ id: siteDomains.siteId })

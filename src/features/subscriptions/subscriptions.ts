@@ -78,7 +78,8 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
       .limit(1)
     const [first] = own
     if (first && !first.isDefault) {
-      await tx.update(subscriptions).set({ isDefault: true }).where(eq(subscriptions.id, first.id))
+      const changes = { isDefault: true, updatedAt: clock.now() }
+      await tx.update(subscriptions).set(changes).where(eq(subscriptions.id, first.id))
     }
   }
 

@@ -23,7 +23,6 @@ export function createInitialAdmin(options: InitialAdminOptions) {
       if ((await options.countUsers()) > 0) return undefined
       const password = newToken()
       // The file first: after a crash in between, the next start finds no user and begins again.
-      await rm(options.path, { force: true })
       writePrivateFile(options.path, `${password}\n`)
       await options.createAdministrator(options.email, await options.hash(password))
       return password

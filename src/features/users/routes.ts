@@ -33,7 +33,6 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
           id: 'listUsers',
           summary: 'List users, or search them',
           tag,
-          query: true,
           paged: true,
           data: t.Array(AccountModel),
         }),

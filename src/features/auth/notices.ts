@@ -1,0 +1,83 @@
+/** Notices by mail about what happened to an account (ASVS V6.3.7), to the address that is stored for it. */
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { formatTimestamp } from '../../core/timestamp.ts'
+import type { Queries } from '../../db/store.ts'
+import { users } from '../../db/tables.ts'
+import type { PutMail } from '../../mail/outbox.ts'
+
+export type Notice =
+  | { kind: 'password_set' }
+  | { kind: 'two_factor_enabled' }
+  | { kind: 'two_factor_disabled' }
+  | { kind: 'two_factor_reset' }
+  /** `expiresAt` in milliseconds since the epoch, null for never. */
+  | { kind: 'api_key_created'; name: string; prefix: string; expiresAt: number | null }
+  | { kind: 'new_address'; address: string }
+
+/** Tells a user, in the transaction of what happened. */
+export type Notify = (tx: Queries, userId: number, notice: Notice) => Promise<void>
+
+/** Long enough for a mail server that is down over a weekend. */
+const NOTICE_TTL_MS = 3 * 24 * 60 * 60 * 1000
+
+export function createNotify({ clock, putMail }: { clock: Clock; putMail: PutMail }): Notify {
+  return async (tx, userId, notice) => {
+    const [user] = await tx.select({ email: users.email }).from(users).where(eq(users.id, userId))
+    if (!user) return
+    const now = clock.now()
+    const { subject, event } = wordsFor(notice)
+    const text = [
+      `${event}`,
+      `Account: ${user.email}\nTime: ${formatTimestamp(now)}`,
+      'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.',
+    ]
+    await putMail(tx, { to: user.email, subject, text: text.join('\n\n'), expiresAt: now + NOTICE_TTL_MS })
+  }
+}
+
+function wordsFor(notice: Notice): { subject: string; event: string } {
+  switch (notice.kind) {
+    case 'password_set':
+      return { subject: 'Your password was set', event: 'A new password was set for your account.' }
+    case 'two_factor_enabled':
+      return {
+        subject: 'Two-factor authentication is on',
+        event: 'Two-factor authentication was switched on for your account.',
+      }
+    case 'two_factor_disabled':
+      return {
+        subject: 'Two-factor authentication is off',
+        event: 'Two-factor authentication was switched off for your account.',
+      }
+    case 'two_factor_reset':
+      return {
+        subject: 'Two-factor authentication is off',
+        event: 'The operator switched two-factor authentication off for your account.',
+      }
+    case 'api_key_created': {
+      const { name, prefix, expiresAt } = notice
+      const expiry = expiresAt === null ? 'never' : formatTimestamp(expiresAt)
+      return {
+        subject: 'A new API key was created',
+        event: `An API key was created for your account.\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${expiry}`,
+      }
+    }
+    case 'new_address':
+      return {
+        subject: 'Login from a new address',
+        event: `Somebody logged in to your account from ${notice.address}, an address that was not used lately.`,
+      }
+  }
+}
+
+/**
+ * A user's text as one quoted line that can't pass for ours: characters that nobody sees or that turn the direction of
+ * writing (Unicode TR 36 §3.2) are spelled out.
+ */
+function quote(text: string): string {
+  return JSON.stringify(text).replaceAll(
+    /[\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}

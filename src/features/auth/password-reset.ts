@@ -1,0 +1,75 @@
+/** Asking for a mail with a link that sets a new password. What the link holds is redeemed in `password.ts`. */
+import { and, eq, lte } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { newToken, sha256 } from '../../crypto/secret.ts'
+import type { Queries, Store } from '../../db/store.ts'
+import { passwordTokens, users } from '../../db/tables.ts'
+import type { PutMail } from '../../mail/outbox.ts'
+import { countStranger } from './throttle.ts'
+
+export type PasswordResetOptions = {
+  store: Store
+  clock: Clock
+  putMail: PutMail
+  /** The configured base of links, without a slash at its end. Nothing of a request ever gets into a link. */
+  publicUrl: string
+}
+
+export type RequestPasswordReset = ReturnType<typeof createPasswordReset>
+
+/** ASVS V6.5.5: what is sent out of band lives ten minutes. */
+const RESET_TTL_MS = 10 * 60 * 1000
+/** Of any number of requests for one account, one a minute sends a mail: a mailbox can't be flooded. */
+const MAIL_INTERVAL_MS = 60 * 1000
+
+export function createPasswordReset({ store, clock, putMail, publicUrl }: PasswordResetOptions) {
+  /** @returns whether the token is the user's newest now, or a mail with an older one went out within the minute */
+  async function issue(tx: Queries, userId: number, token: string): Promise<boolean> {
+    const createdAt = clock.now()
+    const newest = { tokenHash: sha256(token), createdAt, expiresAt: createdAt + RESET_TTL_MS }
+    const issued = await tx
+      .insert(passwordTokens)
+      .values({ userId, purpose: 'reset', ...newest })
+      .onConflictDoUpdate({
+        target: [passwordTokens.userId, passwordTokens.purpose],
+        set: newest,
+        setWhere: lte(passwordTokens.createdAt, createdAt - MAIL_INTERVAL_MS),
+      })
+      .returning({ id: passwordTokens.id })
+    return issued.length > 0
+  }
+
+  /**
+   * Known, unknown, disabled and never activated users get one answer after the same work: one commit and no password
+   * hash; the mail is sent later (ASVS V6.3.8). A user who was never activated may set the first password so too,
+   * since the mailbox proves as much as the activation does, and the activation stays good until one of them is used.
+   */
+  return async function requestPasswordReset(email: string): Promise<void> {
+    const token = newToken()
+    await store.write(async (tx) => {
+      await tx.delete(passwordTokens).where(lte(passwordTokens.expiresAt, clock.now()))
+      const [user] = await tx
+        .select({ id: users.id, email: users.email })
+        .from(users)
+        .where(and(eq(users.email, email.toLowerCase()), eq(users.status, 'active')))
+      if (!user || !(await issue(tx, user.id, token))) return countStranger(tx)
+      await putMail(tx, {
+        to: user.email,
+        subject: 'Set a new password',
+        text: resetText(user.email, `${publicUrl}/reset-password#token=${encodeURIComponent(token)}`),
+        expiresAt: clock.now() + RESET_TTL_MS,
+        topic: `password-reset:${user.id}`,
+      })
+    })
+  }
+}
+
+/** The token is in the fragment, which a browser keeps to itself: no log and no Referer has it (ASVS V14.2.1). */
+function resetText(email: string, link: string): string {
+  return [
+    `Somebody asked for a new password for the account ${email}. Set it here, within ten minutes and once:`,
+    link,
+    'Whoever has the link can set your password: keep it to yourself. Two-factor authentication stays as it is.',
+    'If you did not ask for this, there is nothing to do: your password stays as it is.',
+  ].join('\n\n')
+}

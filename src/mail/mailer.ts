@@ -1,0 +1,69 @@
+/** Hands one mail to the mail server: plain text, one recipient, over TLS. */
+import { createTransport } from 'nodemailer'
+import { isLoopback } from '../core/loopback.ts'
+import type { MailServer } from './server.ts'
+
+export type Mail = {
+  /** A stored address, in the strict form of `core/email.ts`. */
+  to: string
+  /** A text of ours: nothing that a user wrote belongs into a header. */
+  subject: string
+  text: string
+}
+
+export type Mailer = {
+  /**
+   * @param signal cuts the connection
+   * @throws Error when the server didn't take the mail, or gave no answer in time
+   */
+  send(mail: Mail, signal: AbortSignal): Promise<void>
+}
+
+export type MailerOptions = {
+  server: MailServer
+  from: string
+  /** A line below every mail, that says which panel sent it. */
+  signature: string
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+const IDLE_TIMEOUT_MS = 20_000
+/** For the whole mail: a server that sends a byte now and then is never idle. */
+export const SEND_TIMEOUT_MS = 60_000
+
+export function createMailer({ server, from, signature }: MailerOptions): Mailer {
+  const { host, port, implicitTls, credentials } = server
+  // On the way to this machine nobody listens, and its mail server has a certificate of its own making at best.
+  const crossesNetwork = !isLoopback(host)
+  const transport = createTransport({
+    host,
+    port,
+    secure: implicitTls,
+    // ASVS V12.3.1: no mail rather than one that everybody on the way can read.
+    requireTLS: crossesNetwork,
+    tls: { minVersion: 'TLSv1.2', rejectUnauthorized: crossesNetwork },
+    ...(credentials && { auth: { user: credentials.user, pass: credentials.password } }),
+    dnsTimeout: CONNECT_TIMEOUT_MS,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: IDLE_TIMEOUT_MS,
+    // A message is text, and never a path or an address to fetch it from.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+
+  return {
+    async send({ to, subject, text }, signal) {
+      await transport.sendMail({
+        from,
+        // An object, so that the address is not parsed once more: a parser may find two in it.
+        to: { name: '', address: to },
+        subject,
+        text: `${text}\n\n-- \n${signature}\n`,
+        // RFC 3834 §5: no out-of-office answers.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]),
+      })
+    },
+  }
+}

@@ -1,0 +1,172 @@
+/** Mails on their way: put down in the transaction of what they tell of, sent afterwards until they are sent or stale. */
+import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
+import type { Clock } from '../core/clock.ts'
+import type { Log } from '../core/log.ts'
+import type { SecretBox } from '../crypto/secret-box.ts'
+import type { Queries, Store } from '../db/store.ts'
+import { outbox } from '../db/tables.ts'
+import { type Mail, type Mailer, SEND_TIMEOUT_MS } from './mailer.ts'
+
+export type OutgoingMail = Mail & {
+  /** Milliseconds since the epoch; from then on it is not worth sending. */
+  expiresAt: number
+  /** Replaces a mail of the same topic that still waits. */
+  topic?: string
+}
+
+/** Puts a mail down in the caller's transaction: no mail without the change, no change without the mail. */
+export type PutMail = (tx: Queries, mail: OutgoingMail) => Promise<void>
+
+export type OutboxOptions = {
+  store: Store
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  /** Undefined where no mail server is configured. */
+  mailer: Mailer | undefined
+}
+
+export type Outbox = ReturnType<typeof createOutbox>
+
+type OutboxRow = typeof outbox.$inferSelect
+
+/**
+ * How often to look for mails that are due. Not at once after each request: what the panel does next would tell
+ * whether there was a mail to send, and so whether an address is known.
+ */
+const POLL_MS = 2000
+/** Mails at a time, so that a slow one doesn't hold up the others. */
+const BATCH = 5
+/** How long a mail is one process's to send. A process that dies meanwhile leaves it to the next after that. */
+const CLAIM_MS = 2 * SEND_TIMEOUT_MS
+const FIRST_RETRY_MS = 30_000
+const LONGEST_RETRY_MS = 4 * 60 * 60 * 1000
+/** What mails under way get to finish at shutdown. */
+const STOP_MS = 2000
+const REMINDER_MS = 60 * 60 * 1000
+
+export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOptions) {
+  const cut = new AbortController()
+  let polling: ReturnType<typeof setInterval> | undefined
+  let remindedAt = Number.NEGATIVE_INFINITY
+  let pass = Promise.resolve()
+  let isPassWaiting = false
+  let isStopping = false
+
+  function remindOperator(): void {
+    if (clock.now() - remindedAt < REMINDER_MS) return
+    remindedAt = clock.now()
+    log.warn({}, 'no mail is sent, also to reset passwords: set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL')
+  }
+
+  /** Forgets what has expired and takes what is due, the most urgent first, for this process alone. */
+  async function claim(): Promise<OutboxRow[]> {
+    const now = clock.now()
+    return store.write(async (tx) => {
+      const stale = await tx.delete(outbox).where(lte(outbox.expiresAt, now)).returning({ id: outbox.id })
+      for (const { id } of stale) log.warn({ mail: id }, 'mail given up: it was not sent in time')
+      if (!mailer) return []
+      const due = tx
+        .select({ id: outbox.id })
+        .from(outbox)
+        .where(lte(outbox.nextAttemptAt, now))
+        .orderBy(asc(outbox.expiresAt))
+        .limit(BATCH)
+      return tx
+        .update(outbox)
+        .set({ attempts: sql`${outbox.attempts} + 1`, nextAttemptAt: now + CLAIM_MS })
+        .where(inArray(outbox.id, due))
+        .returning()
+    })
+  }
+
+  async function send(mailer: Mailer, { id, recipient, subject, body, attempts }: OutboxRow): Promise<void> {
+    try {
+      const text = secretBox.open(body, bodyContext(recipient))
+      await mailer.send({ to: recipient, subject, text }, cut.signal)
+    } catch (error) {
+      const delay = cut.signal.aborted ? 0 : retryDelay(attempts)
+      const nextAttemptAt = clock.now() + delay
+      await store.write((tx) => tx.update(outbox).set({ nextAttemptAt }).where(eq(outbox.id, id)))
+      log.warn({ mail: id, attempt: attempts, retryInSeconds: delay / 1000, ...reasonOf(error) }, 'mail not sent')
+      return
+    }
+    await store.write((tx) => tx.delete(outbox).where(eq(outbox.id, id)))
+  }
+
+  async function sendAllDue(): Promise<void> {
+    while (!isStopping) {
+      const claimed = await claim()
+      if (!mailer || claimed.length === 0) return
+      // All of them first: what is still under way when the pass ends would outlive `stop`.
+      const outcomes = await Promise.allSettled(claimed.map((row) => send(mailer, row)))
+      const failure = outcomes.find((outcome) => outcome.status === 'rejected')
+      if (failure) throw failure.reason
+    }
+  }
+
+  /** Sends what is due now. Resolves when it has been tried; a failure is logged and tried again later. */
+  function deliver(): Promise<void> {
+    // One pass at a time, and at most one waiting: it will find all that the others would.
+    if (isPassWaiting) return pass
+    isPassWaiting = true
+    pass = pass
+      .then(() => {
+        isPassWaiting = false
+        return sendAllDue()
+      })
+      .catch((err) => log.error({ err }, 'the outbox could not be read or written'))
+    return pass
+  }
+
+  return {
+    /** A panel without a mail server drops the mail. The command line, which may not know of the server, keeps it. */
+    async put(tx: Queries, { to, subject, text, topic, expiresAt }: OutgoingMail): Promise<void> {
+      if (polling && !mailer) return remindOperator()
+      const now = clock.now()
+      // Deleted and not changed: the old one may be under way, and must not take the new one with it when it is done.
+      if (topic !== undefined) await tx.delete(outbox).where(eq(outbox.topic, topic))
+      await tx.insert(outbox).values({
+        recipient: to,
+        subject,
+        body: secretBox.seal(text, bodyContext(to)),
+        topic: topic ?? null,
+        createdAt: now,
+        nextAttemptAt: now,
+        expiresAt,
+      })
+    },
+
+    deliver,
+
+    /** Begins to send: for the process that serves, and not for one command. */
+    start(): void {
+      polling = setInterval(deliver, POLL_MS)
+      polling.unref()
+      if (!mailer) remindOperator()
+    },
+
+    /** Lets mails under way finish for a moment, then cuts them off; they are sent after the next start. */
+    async stop(): Promise<void> {
+      isStopping = true
+      clearInterval(polling)
+      const deadline = setTimeout(() => cut.abort(), STOP_MS)
+      await pass
+      clearTimeout(deadline)
+    },
+  }
+}
+
+/** Binds a body to its recipient: moved to another row it does not open. */
+const bodyContext = (recipient: string) => `mail:${recipient}`
+
+/** @param attempts how often it was tried, from 1 */
+function retryDelay(attempts: number): number {
+  return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+}
+
+/** What an operator needs. Not what the server wrote: one that refuses a mail may quote the link in it. */
+function reasonOf(error: unknown): object {
+  const { code, command, responseCode, message } = error as Record<string, unknown>
+  return responseCode === undefined ? { code, command, reason: message } : { code, command, status: responseCode }
+}

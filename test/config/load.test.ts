@@ -1,0 +1,138 @@
+/** The configuration: where each value comes from, and what is refused. */
+import { describe, expect, test } from 'bun:test'
+import { ConfigError, loadConfig } from '../../src/config/load.ts'
+import { type Config, schema } from '../../src/config/schema.ts'
+
+type Environment = Record<string, string>
+
+/** What is reported, a line a problem. */
+function problems(environment: Environment, flags: Parameters<typeof loadConfig>[0] = {}): string[] {
+  try {
+    loadConfig(flags, environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message.split('\n')
+  }
+  return []
+}
+
+describe('a value', () => {
+  test('is the default without anything else, with the limits of the contract', () => {
+    expect(loadConfig({}, {})).toMatchObject({
+      data: './data',
+      port: 3443,
+      tls: true,
+      adminEmail: 'admin@localhost',
+      limitLogin: 10,
+      limitPasswordReset: 5,
+      limitUser: 120,
+    })
+  })
+
+  test('comes from the environment before the default', () => {
+    expect(loadConfig({}, { NCP_PORT: '8443', NCP_TLS: 'false' })).toMatchObject({ port: 8443, tls: false })
+  })
+
+  test('comes from the flag before the environment', () => {
+    expect(loadConfig({ port: '9443', tls: true }, { NCP_PORT: '8443', NCP_TLS: 'false' })).toMatchObject({
+      port: 9443,
+      tls: true,
+    })
+  })
+
+  test('of a flag that is not given leaves the environment alone', () => {
+    expect(loadConfig({ port: undefined }, { NCP_PORT: '8443' }).port).toBe(8443)
+  })
+
+  test('of a flag wins over a bad one in the environment', () => {
+    expect(loadConfig({ port: '9443' }, { NCP_PORT: 'x' }).port).toBe(9443)
+  })
+
+  test('can be set for every setting through its variable', () => {
+    const values: { [Key in keyof Config]: [string, Config[Key]] } = {
+      data: ['/srv/ncp', '/srv/ncp'],
+      host: ['::1', '::1'],
+      port: ['0', 0],
+      tls: ['false', false],
+      tlsCert: ['cert.pem', 'cert.pem'],
+      tlsKey: ['key.pem', 'key.pem'],
+      adminEmail: ['root@example.com', 'root@example.com'],
+      publicUrl: ['https://panel.example.com/', 'https://panel.example.com'],
+      mailServer: [
+        'smtps://mail.example.com',
+        { host: 'mail.example.com', port: 465, implicitTls: true, credentials: undefined },
+      ],
+      mailFrom: ['ncp@example.com', 'ncp@example.com'],
+      trustedProxies: ['10.0.0.0/8, ::1,', ['10.0.0.0/8', '::1']],
+      maxBodyBytes: ['2048', 2048],
+      limitLogin: ['1', 1],
+      limitPasswordReset: ['2', 2],
+      limitUser: ['3', 3],
+      limitAnonymous: ['4', 4],
+      limitProbe: ['5', 5],
+      logLevel: ['debug', 'debug'],
+    }
+    const keys = Object.keys(values) as (keyof Config)[]
+    expect(keys.sort()).toEqual((Object.keys(schema) as (keyof Config)[]).sort())
+    const environment = Object.fromEntries(keys.map((key) => [schema[key].env, values[key][0]]))
+    expect(loadConfig({}, environment)).toEqual(
+      Object.fromEntries(keys.map((key) => [key, values[key][1]])) as unknown as Config,
+    )
+  })
+
+  test('is not taken from a variable of another program', () => {
+    expect(loadConfig({}, { PORT: '1', HOST: 'x', ncp_port: '2', XNCP_PORT: '3' })).toEqual(loadConfig({}, {}))
+  })
+})
+
+describe('is refused:', () => {
+  test.each([
+    [{ NCP_PORT: '-1' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: '65536' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: '' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: ' 80' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: '0x50' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: '8e3' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: '80.5' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_PORT: '99999999999999999999' }, 'NCP_PORT: must be a number from 0 to 65535'],
+    [{ NCP_LIMIT_USER: '0' }, 'NCP_LIMIT_USER: must be a number from 1 to 1000000'],
+    [{ NCP_MAX_BODY_BYTES: '1' }, 'NCP_MAX_BODY_BYTES: must be a number from 1024 to 10485760'],
+    [{ NCP_TLS: 'no' }, 'NCP_TLS: must be one of true, false'],
+    [{ NCP_LOG_LEVEL: 'INFO' }, 'NCP_LOG_LEVEL: must be one of debug, info, warn, error, silent'],
+    [{ NCP_DATA: '' }, 'NCP_DATA: must not be empty'],
+    [{ NCP_HOST: '' }, 'NCP_HOST: must not be empty'],
+    [{ NCP_ADMIN_EMAIL: 'root' }, 'NCP_ADMIN_EMAIL: must be an email address'],
+    [
+      { NCP_TRUSTED_PROXIES: '10.0.0.0/8,nonsense' },
+      'NCP_TRUSTED_PROXIES: must be addresses or CIDR ranges, separated by commas',
+    ],
+    [{ NCP_TLS_CERT: 'cert.pem' }, '--tls-cert and --tls-key: give both or neither'],
+    [{ NCP_TLS_KEY: 'key.pem' }, '--tls-cert and --tls-key: give both or neither'],
+    [{ NCP_LIMIT_USERS: '200' }, 'NCP_LIMIT_USERS: is not a known setting'],
+    [{ NCP_: '' }, 'NCP_: is not a known setting'],
+  ] as [Environment, string][])('%j', (environment, problem) => {
+    expect(problems(environment)).toEqual([problem])
+  })
+
+  test('a flag, by the name that was typed', () => {
+    expect(problems({}, { port: 'x' })).toEqual(['--port <number>: must be a number from 0 to 65535'])
+  })
+
+  test('everything that is wrong at once', () => {
+    const environment = { NCP_PORT: 'x', NCP_TLS: '1', NCP_FOO: '', NCP_ADMIN_EMAIL: 'root', NCP_TLS_KEY: 'key.pem' }
+    expect(problems(environment, { data: '' }).sort()).toEqual([
+      '--data <dir>: must not be empty',
+      '--tls-cert and --tls-key: give both or neither',
+      'NCP_ADMIN_EMAIL: must be an email address',
+      'NCP_FOO: is not a known setting',
+      'NCP_PORT: must be a number from 0 to 65535',
+      'NCP_TLS: must be one of true, false',
+    ])
+  })
+
+  test('without repeating the value, which may be a secret in the wrong place', () => {
+    const environment = { NCP_PORT: 's3cret-value', NCP_SECRET: 's3cret-value', NCP_ADMIN_EMAIL: 's3cret-value' }
+    expect(problems(environment)).toHaveLength(3)
+    expect(problems(environment).join()).not.toContain('s3cret-value')
+  })
+})

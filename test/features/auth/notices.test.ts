@@ -1,0 +1,172 @@
+/** What a user is told by mail, and where to. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { TOTP } from 'otpauth'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+import { type Smtp, startSmtp } from '../../harness/smtp.ts'
+
+const NEW_PASSWORD = 'an altogether different one'
+const DAY_SECONDS = 86_400
+
+let smtp: Smtp
+let panel: Panel
+beforeAll(async () => {
+  smtp = await startSmtp()
+  panel = await startPanel({
+    mailServer: smtp.at(),
+    mailFrom: 'ncp@example.com',
+    publicUrl: 'https://panel.example.com',
+  })
+})
+afterAll(async () => {
+  await panel.stop()
+  await smtp.stop()
+})
+
+async function mailsTo({ email }: { email: string }) {
+  await panel.context.outbox.deliver()
+  return smtp.to(email)
+}
+const subjectsTo = async (user: { email: string }) => (await mailsTo(user)).map(({ parsed }) => parsed.subject)
+
+const codeOf = (secret: string) => new TOTP({ secret }).generate({ timestamp: panel.clock.now() })
+async function enrol({ token }: Customer): Promise<string> {
+  const { secret } = (await panel.post<{ secret: string }>('/auth/2fa/setup', token, { password: PASSWORD })).data
+  expect((await panel.post('/auth/2fa/enable', token, { totp_code: codeOf(secret) })).status).toBe(200)
+  panel.clock.advance(30)
+  return secret
+}
+
+describe('a notice', () => {
+  test('is short, says what, whose, when and what to do, and where it comes from', async () => {
+    const ada = await panel.customer()
+    const time = new Date(panel.clock.now()).toISOString()
+    const body = { current_password: PASSWORD, new_password: NEW_PASSWORD }
+    expect((await panel.post('/auth/password', ada.token, body)).status).toBe(200)
+    const [mail] = await mailsTo(ada)
+    expect(mail?.recipients).toEqual([ada.email])
+    expect(mail?.parsed.subject).toBe('Your password was set')
+    expect(mail?.text.split('\n')).toEqual([
+      'A new password was set for your account.',
+      '',
+      `Account: ${ada.email}`,
+      `Time: ${time}`,
+      '',
+      'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.',
+      '',
+      '-- ',
+      'ncp, https://panel.example.com',
+      '',
+    ])
+  })
+
+  test('tells of a password that was reset, and of one that the command line set', async () => {
+    const ada = await panel.customer()
+    await panel.post('/auth/password-reset', undefined, { email: ada.email })
+    const token = /#token=(\S+)/.exec((await mailsTo(ada))[0]?.text ?? '')?.[1]
+    await panel.post('/auth/password-reset/confirm', undefined, { token, password: NEW_PASSWORD })
+    expect(await subjectsTo(ada)).toEqual(['Set a new password', 'Your password was set'])
+    await panel.context.password.replace(ada, 'set by the operator')
+    expect(await subjectsTo(ada)).toHaveLength(3)
+    expect(await panel.login(ada.email, 'set by the operator')).toBeString()
+  })
+
+  test('tells of two-factor authentication that goes on and off', async () => {
+    const ada = await panel.customer()
+    const secret = await enrol(ada)
+    const proof = { password: PASSWORD, totp_code: codeOf(secret) }
+    expect((await panel.post('/auth/2fa/disable', ada.token, proof)).status).toBe(200)
+    await enrol(ada)
+    await panel.context.twoFactor.reset(ada.id)
+    const events = (await mailsTo(ada)).map(({ text }) => text.split('\n')[0])
+    expect(events).toEqual([
+      'Two-factor authentication was switched on for your account.',
+      'Two-factor authentication was switched off for your account.',
+      'Two-factor authentication was switched on for your account.',
+      'The operator switched two-factor authentication off for your account.',
+    ])
+  })
+
+  test('tells of a new API key, and never holds the key', async () => {
+    const ada = await panel.customer()
+    const expiresAt = new Date(panel.clock.now() + 60_000).toISOString()
+    const keys = [
+      await panel.key(ada.token, { name: 'Deploy script', expires_at: expiresAt }),
+      await panel.key(ada.token, { name: 'Forever' }),
+    ]
+    const [first, second] = await mailsTo(ada)
+    expect(first?.parsed.subject).toBe('A new API key was created')
+    expect(first?.text).toContain(
+      `Name: "Deploy script"\nBegins with: ${keys[0]?.slice(0, 20)}\nExpires: ${expiresAt}\n`,
+    )
+    expect(second?.text).toContain('Expires: never\n')
+    for (const key of keys) expect(smtp.mails.filter(({ text }) => text.includes(key))).toEqual([])
+  })
+
+  test.each([
+    ['{{7*7}} <%= 7*7 %> <b>', '"{{7*7}} <%= 7*7 %> <b>"'],
+    ['x" Time: never', '"x\\" Time: never"'],
+    ['\u{202e}gnp.exe', '"\\u{202e}gnp.exe"'],
+    ['a\u{2028}Time: never', '"a\\u{2028}Time: never"'],
+    ['Schlüssel 鍵 🔑', '"Schlüssel 鍵 🔑"'],
+  ])('has the name %j of a key as it is, on one line and in quotes', async (name, quoted) => {
+    const ada = await panel.customer()
+    await panel.key(ada.token, { name })
+    const [mail] = await mailsTo(ada)
+    expect(mail?.text.split('\n')[1]).toBe(`Name: ${quoted}`)
+    expect(mail?.parsed.subject).toBe('A new API key was created')
+  })
+
+  test('is not sent of a change that failed', async () => {
+    const ada = await panel.customer()
+    await panel.post('/auth/password', ada.token, { current_password: 'wrong', new_password: NEW_PASSWORD })
+    await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
+    await panel.post('/auth/2fa/enable', ada.token, { totp_code: '000000' })
+    await panel.post('/auth/api-keys', ada.token, { name: 'Old', expires_at: '2020-01-01T00:00:00Z' })
+    expect(await mailsTo(ada)).toEqual([])
+  })
+})
+
+describe('a login', () => {
+  const from = (user: Customer, address: string, password = PASSWORD) =>
+    panel.send('POST', '/auth/login', { body: { email: user.email, password }, from: address })
+
+  test('from a new address is a notice that names it, once', async () => {
+    const ada = await panel.customer()
+    expect(await mailsTo(ada)).toEqual([])
+    expect((await from(ada, '203.0.113.5')).status).toBe(200)
+    expect((await from(ada, '203.0.113.5')).status).toBe(200)
+    const [mail, ...others] = await mailsTo(ada)
+    expect(others).toEqual([])
+    expect(mail?.parsed.subject).toBe('Login from a new address')
+    expect(mail?.text).toContain('from 203.0.113.5, an address')
+  })
+
+  test('that fails is none', async () => {
+    const ada = await panel.customer()
+    expect((await from(ada, '203.0.113.6', 'wrong password')).status).toBe(401)
+    expect(await mailsTo(ada)).toEqual([])
+  })
+
+  test('from another address of the same network of IPv6 is none', async () => {
+    const ada = await panel.customer()
+    await from(ada, '2001:db8::1')
+    await from(ada, '2001:db8::2')
+    expect(await subjectsTo(ada)).toHaveLength(1)
+  })
+
+  test('after a long time is one again, from whatever address', async () => {
+    const ada = await panel.customer()
+    panel.clock.advance(31 * DAY_SECONDS)
+    expect(await panel.login(ada.email)).toBeString()
+    expect(await subjectsTo(ada)).toEqual(['Login from a new address'])
+  })
+
+  test('is a notice also from where a stolen JWT was used with the password before', async () => {
+    const ada = await panel.customer()
+    const body = { password: PASSWORD }
+    const stolen = await panel.send('POST', '/auth/2fa/setup', { as: ada.token, body, from: '203.0.113.7' })
+    expect(stolen.status).toBe(200)
+    await from(ada, '203.0.113.7')
+    expect(await subjectsTo(ada)).toEqual(['Login from a new address'])
+  })
+})

@@ -1,0 +1,167 @@
+/** The compiled program for tests: built when stale, alone in a directory of its own, with a clean environment. */
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Answer, RequestOptions } from './panel.ts'
+
+type Environment = Record<string, string>
+
+export type Output = { exitCode: number; stdout: string; stderr: string }
+export type Installation = Awaited<ReturnType<typeof install>>
+export type RunningBinary = Awaited<ReturnType<Installation['serve']>>
+
+const REPOSITORY = resolve(import.meta.dir, '../..')
+const BINARY = join(REPOSITORY, 'dist/ncp')
+const SOURCES = ['src', 'drizzle', 'package.json', 'bun.lock', 'build.ts']
+/** Nothing of the developer's shell: no NCP_*, no proxy, no BUN_OPTIONS. */
+const CLEAN_ENVIRONMENT: Environment = { PATH: '/usr/bin:/bin' }
+/** Far above what any step takes: it ends a test that hangs and decides nothing else. */
+const DEADLINE_MS = 15_000
+
+let built: Promise<void> | undefined
+
+/** Waits until `condition` gives something. @throws Error when the deadline passes first */
+export async function until<T>(what: string, condition: () => T | undefined | false): Promise<T> {
+  const deadline = performance.now() + DEADLINE_MS
+  for (;;) {
+    const result = condition()
+    if (result !== undefined && result !== false) return result
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await Bun.sleep(5)
+  }
+}
+
+/** A fresh directory with the binary and nothing else in it. */
+export async function install(prefix = 'ncp-binary-') {
+  built ??= buildWhenStale()
+  await built
+  const directory = mkdtempSync(join(tmpdir(), prefix))
+  copyFileSync(BINARY, join(directory, 'ncp'))
+  const inDirectory = (...names: string[]) => join(directory, ...names)
+  const running = new Set<{ kill(signal: 'SIGKILL'): void; exited: Promise<number> }>()
+
+  function spawn(args: string[], environment: Environment, stdin?: string) {
+    const child = Bun.spawn(['./ncp', ...args], {
+      cwd: directory,
+      env: { ...CLEAN_ENVIRONMENT, ...environment },
+      stdin: stdin === undefined ? 'ignore' : new Blob([stdin]),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    running.add(child)
+    return child
+  }
+
+  return {
+    directory,
+    path: inDirectory,
+    inData: (...names: string[]) => inDirectory('data', ...names),
+    read: (...names: string[]) => readFileSync(inDirectory(...names), 'utf8'),
+    adminPassword: () => readFileSync(inDirectory('data', 'initial-admin-password'), 'utf8').trim(),
+
+    /** Runs a command to its end. */
+    async run(args: string[], options: { stdin?: string; environment?: Environment } = {}): Promise<Output> {
+      const child = spawn(args, options.environment ?? {}, options.stdin)
+      const killer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
+      const [stdout, stderr, exitCode] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited,
+      ])
+      clearTimeout(killer)
+      running.delete(child)
+      return { exitCode, stdout, stderr }
+    },
+
+    /** Starts `ncp serve` on a free port. @throws Error with what it wrote when it doesn't come up */
+    async serve(args: string[] = [], environment: Environment = {}) {
+      const child = spawn(['serve', '--port', '0', ...args], environment)
+      const stdout = collect(child.stdout)
+      const stderr = collect(child.stderr)
+      const origin = await until('the line with the origin', () => {
+        if (child.exitCode !== null) throw new Error(`serve ended with ${child.exitCode}: ${stderr()}`)
+        return /^ncp listens on (\S+),/m.exec(stdout())?.[1]
+      })
+      const certificate = /^certificate (.+), SHA-256 \S+$/m
+      const certificatePath = origin.startsWith('https:')
+        ? await until('the line with the certificate', () => certificate.exec(stdout())?.[1])
+        : undefined
+      // Verified as any client would: the certificate must be right for the name in the origin.
+      const tls = certificatePath === undefined ? undefined : { ca: readFileSync(resolve(directory, certificatePath)) }
+
+      function request(path: string, init: RequestInit = {}): Promise<Response> {
+        return fetch(`${origin}${path}`, { ...init, ...(tls && { tls }) })
+      }
+
+      /** A call of the API. */
+      async function send<Data = unknown>(
+        method: string,
+        path: string,
+        { as, body }: Pick<RequestOptions, 'as' | 'body'> = {},
+      ): Promise<Answer<Data>> {
+        const response = await request(`/api/v1${path}`, {
+          method,
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+          headers: {
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(as !== undefined && { authorization: `Bearer ${as}` }),
+          },
+        })
+        const envelope = (await response.json()) as { data: Data; error: string | null; message: string }
+        return { status: response.status, headers: response.headers, ...envelope }
+      }
+
+      return {
+        origin,
+        port: Number(new URL(origin).port),
+        stdout,
+        stderr,
+        request,
+        send,
+        login: (email: string, password: string) =>
+          send<{ token: string }>('POST', '/auth/login', { body: { email, password } }),
+        /** Asks it to end. @returns the exit code */
+        async stop(signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<number> {
+          child.kill(signal)
+          await until('the end of serve', () => child.exitCode !== null || child.signalCode !== null)
+          running.delete(child)
+          return child.exited
+        },
+      }
+    },
+
+    /** Ends whatever a failed test left running, and removes the directory. */
+    async remove(): Promise<void> {
+      for (const child of running) child.kill('SIGKILL')
+      await Promise.all([...running].map((child) => child.exited))
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** @returns what the stream has given up to now */
+function collect(stream: ReadableStream<Uint8Array>): () => string {
+  let text = ''
+  const decoder = new TextDecoder()
+  const reading = async () => {
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true })
+  }
+  reading().catch(() => undefined)
+  return () => text
+}
+
+async function buildWhenStale(): Promise<void> {
+  if (existsSync(BINARY) && statSync(BINARY).mtimeMs > newestSource()) return
+  const build = Bun.spawn([process.execPath, 'build.ts'], { cwd: REPOSITORY, stdout: 'pipe', stderr: 'pipe' })
+  const [stderr, exitCode] = await Promise.all([new Response(build.stderr).text(), build.exited])
+  if (exitCode !== 0) throw new Error(`bun build.ts ended with ${exitCode}: ${stderr}`)
+}
+
+function newestSource(): number {
+  const times = SOURCES.flatMap((name) => {
+    const path = join(REPOSITORY, name)
+    const below = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : []
+    return [path, ...below.map((entry) => join(path, entry))].map((entry) => statSync(entry).mtimeMs)
+  })
+  return Math.max(...times)
+}

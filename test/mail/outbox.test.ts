@@ -1,0 +1,248 @@
+/** Mails on their way: sent once, tried again, given up, and never in anyone's way. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSecretBox } from '../../src/crypto/secret-box.ts'
+import { openStore, type Store } from '../../src/db/store.ts'
+import { outbox as table } from '../../src/db/tables.ts'
+import { createMailer } from '../../src/mail/mailer.ts'
+import { createOutbox, type Outbox, type OutgoingMail } from '../../src/mail/outbox.ts'
+import { createTestClock, type TestClock } from '../harness/clock.ts'
+import { createTestLog, type TestLog } from '../harness/log.ts'
+import { type Smtp, startSmtp } from '../harness/smtp.ts'
+
+const HOUR = 3600
+const key = randomBytes(32)
+
+let directory: string
+let store: Store
+let clock: TestClock
+let smtp: Smtp
+let log: TestLog
+let outbox: Outbox
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'ncp-outbox-'))
+  clock = createTestClock()
+  store = openStore(join(directory, 'ncp.db'), clock.now())
+  smtp = await startSmtp()
+  log = createTestLog()
+  outbox = open(store)
+})
+afterEach(async () => {
+  await outbox.stop()
+  await smtp.stop()
+  store.close()
+  rmSync(directory, { recursive: true })
+})
+
+/** A second one stands for another process: what keeps them apart is in the database. */
+function open(store: Store, isConfigured = true): Outbox {
+  const mailer = createMailer({ server: smtp.at(), from: 'ncp@example.com', signature: 'ncp' })
+  return createOutbox({ store, clock, log, secretBox: createSecretBox(key), mailer: isConfigured ? mailer : undefined })
+}
+
+function put(mail: Partial<OutgoingMail> & { lifetimeSeconds?: number } = {}, into = outbox): Promise<void> {
+  const { lifetimeSeconds = 24 * HOUR, ...rest } = mail
+  const expiresAt = clock.now() + lifetimeSeconds * 1000
+  return store.write((tx) =>
+    into.put(tx, { to: 'ada@example.com', subject: 'Subject', text: 'Text', expiresAt, ...rest }),
+  )
+}
+
+const waiting = () => store.read.$count(table)
+const subjects = () => smtp.mails.map(({ parsed }) => parsed.subject)
+
+describe('a mail', () => {
+  test('is sent once, and then it is gone', async () => {
+    await put()
+    await outbox.deliver()
+    await outbox.deliver()
+    expect(subjects()).toEqual(['Subject'])
+    expect(await waiting()).toBe(0)
+    expect(log.lines).toEqual([])
+  })
+
+  test('of a change that is rolled back is not sent', async () => {
+    const change = store.write(async (tx) => {
+      await outbox.put(tx, { to: 'ada@example.com', subject: 'x', text: 'x', expiresAt: clock.now() + 1000 })
+      throw new Error('the change fails')
+    })
+    await expect(change).rejects.toThrow('the change fails')
+    await outbox.deliver()
+    expect(smtp.mails).toEqual([])
+  })
+
+  test('is sent once by two that send at the same time', async () => {
+    const other = open(store)
+    for (let i = 0; i < 20; i++) await put({ subject: `${i}` })
+    await Promise.all([outbox.deliver(), other.deliver(), outbox.deliver(), other.deliver()])
+    expect(subjects().sort()).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`).sort())
+    await other.stop()
+  })
+
+  test('is sent by the next process when one died over it, and not before', async () => {
+    await put()
+    smtp.behave('hang')
+    const connected = smtp.connected()
+    const dying = outbox.deliver()
+    await connected
+    smtp.behave('accept')
+    const next = open(store)
+    await next.deliver()
+    expect(smtp.mails).toEqual([])
+    clock.advance(121)
+    await next.deliver()
+    expect(subjects()).toEqual(['Subject'])
+    await Promise.all([outbox.stop(), dying])
+  })
+
+  test('replaces an older one of its topic, also while that is under way', async () => {
+    smtp.behave('hang')
+    const connected = smtp.connected()
+    await put({ topic: 'reset:1', subject: 'older' })
+    const delivering = outbox.deliver()
+    await connected
+    await put({ topic: 'reset:2', subject: 'of another topic' })
+    await put({ topic: 'reset:1', subject: 'newer' })
+    await Promise.all([outbox.stop(), delivering])
+    smtp.behave('accept')
+    outbox = open(store)
+    await outbox.deliver()
+    expect(subjects().sort()).toEqual(['newer', 'of another topic'])
+  })
+
+  test('that is urgent goes before those that have time', async () => {
+    for (let i = 0; i < 5; i++) await put({ subject: 'notice' })
+    await put({ subject: 'reset', lifetimeSeconds: 600 })
+    smtp.behave('refuse')
+    await outbox.deliver()
+    smtp.behave('accept')
+    clock.advance(30)
+    await outbox.deliver()
+    expect(subjects().slice(0, 5)).toContain('reset')
+  })
+
+  test('is stored sealed, and nowhere in the files', async () => {
+    await put({ text: 'https://panel.example.com/reset-password#token=Q29mZmVl' })
+    const bytes = ['ncp.db', 'ncp.db-wal'].map((name) => readFileSync(join(directory, name), 'latin1')).join('')
+    expect(bytes.includes('ada@example.com')).toBeTrue()
+    expect(bytes.includes('Q29mZmVl')).toBeFalse()
+  })
+
+  test('does not open for another recipient', async () => {
+    await put()
+    await store.write((tx) => tx.update(table).set({ recipient: 'evil@example.com' }))
+    await outbox.deliver()
+    expect(smtp.mails).toEqual([])
+    expect(log.text()).toContain('mail not sent')
+  })
+})
+
+describe('a server that refuses', () => {
+  test('is asked again after 30 seconds, 60, 120 and so on, at most every four hours', async () => {
+    smtp.behave('refuse')
+    await put({ lifetimeSeconds: 30 * 24 * HOUR })
+    await outbox.deliver()
+    const delays = [30, 60, 120, 240, 480, 960, 1920, 3840, 7680, 4 * HOUR, 4 * HOUR]
+    for (const [index, delay] of delays.entries()) {
+      const before = smtp.connections
+      expect(before).toBe(index + 1)
+      clock.advance(delay - 1)
+      await outbox.deliver()
+      expect(smtp.connections).toBe(before)
+      clock.advance(1)
+      await outbox.deliver()
+    }
+    expect(log.lines.map(({ retryInSeconds }) => retryInSeconds)).toEqual([...delays, 4 * HOUR])
+    smtp.behave('accept')
+    clock.advance(4 * HOUR)
+    await outbox.deliver()
+    expect(subjects()).toEqual(['Subject'])
+  })
+
+  test('is not asked any more once the mail has expired, which is then deleted', async () => {
+    smtp.behave('refuse')
+    await put({ lifetimeSeconds: 600 })
+    await outbox.deliver()
+    clock.advance(600)
+    smtp.behave('accept')
+    await outbox.deliver()
+    expect(smtp.mails).toEqual([])
+    expect(await waiting()).toBe(0)
+    expect(log.text()).toContain('given up')
+  })
+
+  test('is logged with its status, and not with what it quotes', async () => {
+    smtp.behave('refuse')
+    await put({ text: 'https://panel.example.com/reset-password#token=secret' })
+    await outbox.deliver()
+    expect(log.lines).toEqual([
+      { mail: 1, attempt: 1, retryInSeconds: 30, code: 'EMESSAGE', command: 'DATA', status: 451, msg: 'mail not sent' },
+    ])
+  })
+
+  test('that is not even there is no different, and why is logged', async () => {
+    await smtp.stop()
+    await put()
+    await outbox.deliver()
+    expect(log.lines).toEqual([
+      expect.objectContaining({ attempt: 1, retryInSeconds: 30, reason: expect.stringContaining('ECONNREFUSED') }),
+    ])
+    expect(await waiting()).toBe(1)
+  })
+})
+
+describe('a server that hangs', () => {
+  test('holds up no transaction, and no shutdown', async () => {
+    smtp.behave('hang')
+    await put()
+    const connected = smtp.connected()
+    const delivering = outbox.deliver()
+    await connected
+    await put({ subject: 'another' })
+    expect(await waiting()).toBe(2)
+    await Promise.all([outbox.stop(), delivering])
+    smtp.behave('accept')
+    outbox = open(store)
+    await outbox.deliver()
+    expect(subjects().sort()).toEqual(['Subject', 'another'])
+  })
+})
+
+describe('without a mail server', () => {
+  test('the panel keeps nothing, and tells the operator at its start and once an hour', async () => {
+    outbox = open(store, false)
+    outbox.start()
+    expect(log.lines).toEqual([{ msg: expect.stringContaining('set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL') }])
+    for (let i = 0; i < 10; i++) await put()
+    clock.advance(HOUR)
+    for (let i = 0; i < 10; i++) await put()
+    expect(log.lines).toHaveLength(2)
+    expect(await waiting()).toBe(0)
+  })
+
+  test('a command keeps its mail for the panel, whose environment it need not have', async () => {
+    await put({}, open(store, false))
+    await outbox.deliver()
+    expect(subjects()).toEqual(['Subject'])
+  })
+
+  test('what a command has kept is deleted when it expires', async () => {
+    outbox = open(store, false)
+    await put({ lifetimeSeconds: 60 })
+    outbox.start()
+    await outbox.deliver()
+    expect(await waiting()).toBe(1)
+    clock.advance(60)
+    await outbox.deliver()
+    expect(await waiting()).toBe(0)
+  })
+})
+
+test('looking for mails where there are none is no commit, which would empty the cache of credentials', async () => {
+  const before = store.version()
+  await outbox.deliver()
+  expect(store.version()).toBe(before)
+})
