@@ -1,11 +1,12 @@
 /** Compiles `dist/ncp`: one file with the runtime, the migrations and the docs page inside. */
-import { mkdirSync, renameSync, statSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 
 const outfile = 'dist/ncp'
-// Renamed at the end: whoever runs or copies the last binary meanwhile keeps a whole one.
-const unfinished = `${outfile}.${process.pid}`
+// Moved at the end: whoever runs or copies the last binary meanwhile keeps a whole one. The file's name goes into it.
+const workshop = `dist/${process.pid}`
+const unfinished = `${workshop}/ncp`
 
-mkdirSync('dist', { recursive: true })
+mkdirSync(workshop, { recursive: true })
 const result = await Bun.build({
   entrypoints: ['src/main.ts'],
   // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
@@ -28,4 +29,5 @@ if (!result.success) {
   process.exit(1)
 }
 renameSync(unfinished, outfile)
+rmSync(workshop, { recursive: true })
 process.stdout.write(`${outfile}: ${(statSync(outfile).size / 1e6).toFixed(0)} MB\n`)

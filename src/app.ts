@@ -43,9 +43,9 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
 /** The routes that the OpenAPI document describes. */
 export function routes(context: Context, guard: ReturnType<typeof createGuard>) {
   const { apiKeys, settings, sites, subscriptions, users, login, sessions, password, twoFactor, tokens } = context
-  const { requestPasswordReset } = context
+  const { passwordReset } = context
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
-    .use(authRoutes({ guard, login, sessions, password, requestPasswordReset, twoFactor, tokens, getUser: users.get }))
+    .use(authRoutes({ guard, login, sessions, password, passwordReset, twoFactor, tokens, getUser: users.get }))
     .use(apiKeyRoutes({ guard, apiKeys }))
     .use(siteRoutes({ guard, sites }))
     .use(subscriptionRoutes({ guard, subscriptions }))

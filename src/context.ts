@@ -36,6 +36,7 @@ export type Context = Awaited<ReturnType<typeof createContext>>
 /** Logins that may wait for their hash; at about 50 ms each and two cores the last waits a few seconds. */
 const QUEUED_HASHES = 128
 const USAGE_FLUSH_MS = 5000
+const RESET_FLUSH_MS = 1000
 
 /**
  * @throws Error when the data directory, the database or a secret can't be used
@@ -80,9 +81,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     spendCode: twoFactor.spendCode,
     notify,
   })
-  const requestPasswordReset = createPasswordReset({
+  const passwordReset = createPasswordReset({
     store,
     clock,
+    log,
     putMail: outbox.put,
     // There may be none where there is no mail server, and then no mail either.
     publicUrl: config.publicUrl ?? '',
@@ -102,6 +104,8 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     USAGE_FLUSH_MS,
   )
   flushing.unref()
+  const resetting = setInterval(passwordReset.flush, RESET_FLUSH_MS)
+  resetting.unref()
 
   return {
     config,
@@ -122,7 +126,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     login,
     sessions,
     password,
-    requestPasswordReset,
+    passwordReset,
     twoFactor,
     throttle,
     users,
@@ -142,6 +146,8 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {
       clearInterval(flushing)
+      clearInterval(resetting)
+      await passwordReset.flush()
       await outbox.stop()
       await usage.flush()
       store.close()

@@ -1,6 +1,7 @@
 /** `ncp serve --demo`: a customer with something to look at, and the curl lines to look with. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ConfigError } from '../config/load.ts'
 import type { Context } from '../context.ts'
 import { newToken, writePrivateFile } from '../crypto/secret.ts'
 
@@ -15,12 +16,17 @@ const SITES = {
 /** Makes the demo customer where the database has none, and reads its credentials where it has. */
 export async function seedDemo(context: Context) {
   const path = join(context.config.data, 'demo.json')
-  if (!existsSync(path)) writePrivateFile(path, JSON.stringify(await createDemo(context)))
+  if (!existsSync(path)) {
+    // Beside the initial administrator there may be nobody: a demo customer has no place among real ones.
+    if ((await context.users.count()) > 1) {
+      throw new ConfigError(['--demo: wants a data directory of its own; name an empty one with --data'])
+    }
+    writePrivateFile(path, JSON.stringify(await createDemo(context)))
+  }
   const credentials: DemoCredentials = JSON.parse(readFileSync(path, 'utf8'))
   return { curl: (origin: string, certificate: string | undefined) => curlLines(credentials, origin, certificate) }
 }
 
-/** @throws AppError when the demo customer is there and the file with its credentials is not */
 async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Context): Promise<DemoCredentials> {
   const password = newToken()
   const user = await users.create({ email: EMAIL, name: 'Ada Demo', role: 'customer' }, await passwords.hash(password))

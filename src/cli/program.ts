@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { exitCode } from './exit.ts'
-import { print, printError } from './output.ts'
+import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addUser } from './user.ts'
 
@@ -14,6 +14,7 @@ import { addUser } from './user.ts'
  * @returns the exit code; `serve` keeps the process alive after it
  */
 export async function run(args: readonly string[]): Promise<number> {
+  ignoreClosedOutput()
   const program = new Command('ncp')
     .description('The REST API of a web-hosting control panel')
     .version(version, '--version', 'print the version')

@@ -1,6 +1,6 @@
 /** Random tokens, their hashes, and the secret files of an installation. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 
 const SECRET_BYTES = 32
 
@@ -26,17 +26,26 @@ export function loadSecret(path: string, options: { create: boolean }): Buffer {
     if (!options.create) throw new Error(`The secret ${path} is missing; restore it from your backup`)
     writePrivateFile(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
   }
-  const text = readFileSync(path, 'utf8').trim()
+  const text = read(path).trim()
   if (!/^([0-9a-f]{2})*$/i.test(text) || text.length < SECRET_BYTES * 2) {
     throw new Error(`The secret ${path} must hold at least ${SECRET_BYTES} bytes in hex (RFC 7518 §3.2); it doesn't`)
   }
   return Buffer.from(text, 'hex')
 }
 
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`The secret ${path} can't be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
 /** Writes a file that only its owner can read, whole or not at all: a crash leaves no half of it. */
 export function writePrivateFile(path: string, text: string): void {
   const unfinished = `${path}.new`
-  const file = openSync(unfinished, 'w', 0o600)
+  rmSync(unfinished, { force: true })
+  const file = openSync(unfinished, 'wx', 0o600)
   try {
     writeSync(file, text)
     fsyncSync(file)

@@ -44,7 +44,7 @@ describe('a secret file', () => {
   test('that can not be read stops the start', () => {
     const path = join(directory, 'folder.key')
     mkdirSync(path)
-    expect(() => loadSecret(path, { create: true })).toThrow('EISDIR')
+    expect(() => loadSecret(path, { create: true })).toThrow("folder.key can't be read (EISDIR)")
   })
 })
 

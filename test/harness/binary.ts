@@ -21,10 +21,13 @@ const DEADLINE_MS = 15_000
 let built: Promise<void> | undefined
 
 /** Waits until `condition` gives something. @throws Error when the deadline passes first */
-export async function until<T>(what: string, condition: () => T | undefined | false): Promise<T> {
+export async function until<T>(
+  what: string,
+  condition: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
   const deadline = performance.now() + DEADLINE_MS
   for (;;) {
-    const result = condition()
+    const result = await condition()
     if (result !== undefined && result !== false) return result
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
     await Bun.sleep(5)

@@ -14,7 +14,7 @@ import type { Users } from '../users/users.ts'
 import type { Login } from './login.ts'
 import * as model from './model.ts'
 import type { PasswordService } from './password.ts'
-import type { RequestPasswordReset } from './password-reset.ts'
+import type { PasswordReset } from './password-reset.ts'
 import type { Origin, Sessions } from './sessions.ts'
 import type { TwoFactor } from './two-factor.ts'
 
@@ -23,7 +23,7 @@ export type AuthRoutesOptions = {
   login: Login
   sessions: Sessions
   password: PasswordService
-  requestPasswordReset: RequestPasswordReset
+  passwordReset: PasswordReset
   twoFactor: TwoFactor
   tokens: AccessTokens
   getUser: Users['get']
@@ -36,7 +36,7 @@ export function authRoutes({
   login,
   sessions,
   password,
-  requestPasswordReset,
+  passwordReset,
   twoFactor,
   tokens,
   getUser,
@@ -156,8 +156,8 @@ export function authRoutes({
     )
     .post(
       '/password-reset',
-      async ({ body }) => {
-        await requestPasswordReset(body.email)
+      ({ body }) => {
+        passwordReset.request(body.email)
         return envelope(null, 'If the address is known, a mail is on its way')
       },
       {

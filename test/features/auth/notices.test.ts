@@ -23,6 +23,7 @@ afterAll(async () => {
 })
 
 async function mailsTo({ email }: { email: string }) {
+  await panel.context.passwordReset.flush()
   await panel.context.outbox.deliver()
   return smtp.to(email)
 }
