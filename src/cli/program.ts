@@ -3,8 +3,10 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { exitCode } from './exit.ts'
+import { addKey } from './key.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
+import { addSession } from './session.ts'
 import { addUser } from './user.ts'
 
 /**
@@ -22,6 +24,8 @@ export async function run(args: readonly string[]): Promise<number> {
     .showHelpAfterError()
   addServe(program)
   addUser(program)
+  addKey(program)
+  addSession(program)
   program
     .command('version')
     .description('print the version')

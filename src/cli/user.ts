@@ -1,22 +1,16 @@
 /** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { password as promptPassword } from '@clack/prompts'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { TSchema } from 'elysia'
-import { ConfigError } from '../config/load.ts'
-import type { Config } from '../config/schema.ts'
-import { type Context, createContext } from '../context.ts'
-import { systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
-import { createLog } from '../core/log.ts'
-import { PAGE_LIMIT, pageRequest } from '../core/page.ts'
+import type { Context } from '../context.ts'
+import { allRows } from '../core/page.ts'
 import type { Role } from '../core/principal.ts'
 import { checkPasswordRules } from '../crypto/password-rules.ts'
 import { CreateUser, toAccount, toInvitedAccount } from '../features/users/model.ts'
 import type { User } from '../features/users/users.ts'
 import { checksOf } from '../http/schema.ts'
 import { configOf, withSettings } from './flags.ts'
+import { installed, userByEmail, withContext } from './installation.ts'
 import { print, printJson } from './output.ts'
 
 type CreateOptions = { email: string; name?: string; role: Role; passwordStdin?: true; json?: true }
@@ -59,6 +53,14 @@ export function addUser(program: Command): void {
     context.users.change(id, { status: 'disabled' }),
   )
   oneUser('enable', 'let a disabled user in again', (context, { id }) => context.users.change(id, { status: 'active' }))
+  oneUser('unlock', 'let a user try again whose account is throttled', async (context, found) => {
+    await context.throttle.unlock(found.id)
+    return found
+  })
+  oneUser('delete', 'delete a user with all keys, subscriptions and sites', async (context, found) => {
+    await context.users.remove(found.id)
+    return found
+  })
   oneUser('reset-2fa', 'switch two-factor authentication off for a user who lost it', async (context, { id }) => {
     await context.twoFactor.reset(id)
     return context.users.get(id)
@@ -79,8 +81,7 @@ export function addUser(program: Command): void {
         const email = argument ?? options.email
         if (email === undefined) command.error("error: missing argument 'email'")
         return withContext(installed(configOf(command)), async (context) => {
-          const found = await context.users.findByEmail(email)
-          if (!found) throw new AppError('not_found', `no user has the email ${email}`)
+          const found = await userByEmail(context, email)
           show(await act(context, found, options as { passwordStdin?: true }), options)
         })
       })
@@ -108,13 +109,7 @@ async function createUser(context: Context, { email, name = email, role, passwor
 }
 
 async function listUsers({ users }: Context, { json }: { json?: true }): Promise<void> {
-  const all: User[] = []
-  let cursor: string | undefined
-  do {
-    const page = await users.list(pageRequest(PAGE_LIMIT.maximum, cursor))
-    all.push(...page.rows)
-    cursor = page.nextCursor
-  } while (cursor !== undefined)
+  const all = await allRows(users.list)
   if (json) printJson(all.map(toAccount))
   else for (const user of all) show(user, {})
 }
@@ -143,19 +138,4 @@ async function readPassword(fromStdin: boolean): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined
   const answer = await promptPassword({ message: 'New password' })
   return typeof answer === 'string' ? answer : undefined
-}
-
-/** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
-function installed(config: Config): Config {
-  if (existsSync(join(config.data, 'ncp.db'))) return config
-  throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
-}
-
-async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
-  const context = await createContext({ config, clock: systemClock, log: createLog(config.logLevel) })
-  try {
-    await work(context)
-  } finally {
-    await context.close()
-  }
 }

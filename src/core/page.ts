@@ -31,6 +31,18 @@ export function pageOf<Row extends { id: number }>(rows: Row[], { limit }: PageR
   return { rows: rows.slice(0, limit), nextCursor: encodeCursor(last.id) }
 }
 
+/** All rows, page by page, where nobody waits at the other end of a connection. */
+export async function allRows<Row>(list: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
+  const rows: Row[] = []
+  let cursor: string | undefined
+  do {
+    const page = await list(pageRequest(PAGE_LIMIT.maximum, cursor))
+    rows.push(...page.rows)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return rows
+}
+
 function encodeCursor(id: number): string {
   return Buffer.from(`id:${id}`).toString('base64url')
 }

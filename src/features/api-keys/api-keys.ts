@@ -69,6 +69,13 @@ export function createApiKeys({ store, clock, flushUsage, notify }: ApiKeysOptio
       return { row, key }
     },
 
+    /** Deletes anybody's key, for the command line. @throws AppError `not_found` */
+    async revoke(id: number): Promise<ApiKey> {
+      const [revoked] = await store.write((tx) => tx.delete(apiKeys).where(eq(apiKeys.id, id)).returning())
+      if (!revoked) throw new AppError('not_found', 'no API key has this id')
+      return revoked
+    },
+
     /** @throws AppError `not_found`, `forbidden` for another user's */
     async remove(userId: number, id: number): Promise<void> {
       const removed = await store.write((tx) =>

@@ -37,9 +37,19 @@ export function createSessions({
       return pageOf(rows, page)
     },
 
-    /** Ends all sessions of a user, for an administrator. The user's API keys stay. */
-    async endAll(userId: number): Promise<void> {
-      await store.write((tx) => endSessions(tx, userId))
+    /**
+     * Ends all sessions of a user, or of everybody. API keys stay.
+     *
+     * @returns how many
+     */
+    async endAll(userId: number | undefined): Promise<number> {
+      const ended = await store.write((tx) =>
+        tx
+          .delete(sessions)
+          .where(userId === undefined ? undefined : eq(sessions.userId, userId))
+          .returning({ id: sessions.id }),
+      )
+      return ended.length
     },
 
     /** @throws AppError `not_found`, `forbidden` for another user's */

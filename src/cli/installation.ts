@@ -1,0 +1,33 @@
+/** The installation that a command works on, beside a panel that may be running on it. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { type Context, createContext } from '../context.ts'
+import { systemClock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import { createLog } from '../core/log.ts'
+import type { User } from '../features/users/users.ts'
+
+/** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
+export function installed(config: Config): Config {
+  if (existsSync(join(config.data, 'ncp.db'))) return config
+  throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
+}
+
+/** Opens the installation for the time of `work`. */
+export async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
+  const context = await createContext({ config, clock: systemClock, log: createLog(config.logLevel) })
+  try {
+    await work(context)
+  } finally {
+    await context.close()
+  }
+}
+
+/** @throws AppError `not_found` */
+export async function userByEmail({ users }: Context, email: string): Promise<User> {
+  const found = await users.findByEmail(email)
+  if (!found) throw new AppError('not_found', `no user has the email ${email}`)
+  return found
+}

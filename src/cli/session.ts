@@ -1,0 +1,21 @@
+/** `ncp session …`: end sessions on the server, at work while the panel runs. */
+import type { Command } from 'commander'
+import { configOf, withSettings } from './flags.ts'
+import { installed, userByEmail, withContext } from './installation.ts'
+import { print } from './output.ts'
+
+export function addSession(program: Command): void {
+  const session = program.command('session').description('end sessions, also while the panel runs')
+
+  withSettings(session.command('revoke-all'), ['data'])
+    .description('end all sessions, of one user or of everybody; API keys stay')
+    .argument('[email]', 'login identity of the user')
+    .option('--everybody', 'instead of one user')
+    .action((email: string | undefined, { everybody }: { everybody?: true }, command: Command) => {
+      if ((email === undefined) === (everybody === undefined)) command.error('error: give an email, or --everybody')
+      return withContext(installed(configOf(command)), async (context) => {
+        const userId = email === undefined ? undefined : (await userByEmail(context, email)).id
+        print(`${await context.sessions.endAll(userId)} sessions ended`)
+      })
+    })
+}

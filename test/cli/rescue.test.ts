@@ -1,0 +1,86 @@
+/** What an operator does about keys, sessions and throttled users on the server: it holds at the next request. */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Installation, install, type RunningBinary } from '../harness/binary.ts'
+import { PASSWORD } from '../harness/panel.ts'
+
+// A first run compiles the binary.
+setDefaultTimeout(60_000)
+
+const EMAIL = 'ada@example.com'
+
+let here: Installation
+let panel: RunningBinary
+let token: string
+beforeAll(async () => {
+  here = await install()
+  panel = await here.serve([], { NCP_LIMIT_LOGIN: '1000' })
+  await run('user', 'create', '--email', EMAIL, '--password-stdin')
+  token = await login()
+})
+afterAll(() => here.remove())
+
+async function run(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await here.run(args, { stdin: PASSWORD })
+  expect([args, exitCode, stderr]).toEqual([args, 0, ''])
+  return stdout.trim()
+}
+async function fails(code: number, message: string, ...args: string[]): Promise<void> {
+  const { exitCode, stderr } = await here.run(args)
+  expect([args, exitCode]).toEqual([args, code])
+  expect(stderr).toContain(message)
+}
+const login = async () => (await panel.login(EMAIL, PASSWORD)).data?.token
+const me = async (as: string) => (await panel.send('GET', '/auth/me', { as })).status
+
+test('key list shows the keys of a user, and key revoke ends one', async () => {
+  const made = await panel.send<{ id: number; key: string; key_prefix: string }>('POST', '/auth/api-keys', {
+    as: token,
+    body: { name: 'Stolen' },
+  })
+  const { id, key, key_prefix } = made.data
+  expect(await run('key', 'list', EMAIL)).toBe([id, key_prefix, 'Stolen', 'never used', 'no expiry'].join('\t'))
+  expect(JSON.parse(await run('key', 'list', EMAIL, '--json'))).toMatchObject([{ id, name: 'Stolen' }])
+  expect(await me(key)).toBe(200)
+  await run('key', 'revoke', `${id}`)
+  expect(await me(key)).toBe(401)
+  await fails(1, 'no API key has this id', 'key', 'revoke', `${id}`)
+  await fails(2, 'must be a number', 'key', 'revoke', 'first')
+  await fails(1, 'no user has the email', 'key', 'list', 'nobody@example.com')
+})
+
+test('session revoke-all ends the sessions of one user, or of everybody', async () => {
+  expect(await run('session', 'revoke-all', EMAIL)).toBe('1 sessions ended')
+  expect(await me(token)).toBe(401)
+  const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
+  token = await login()
+  await run('session', 'revoke-all', '--everybody')
+  for (const as of [admin, token]) expect(await me(as)).toBe(401)
+  token = await login()
+  await fails(2, 'give an email, or --everybody', 'session', 'revoke-all')
+  await fails(2, 'give an email, or --everybody', 'session', 'revoke-all', EMAIL, '--everybody')
+})
+
+test('user unlock lets a throttled user try again', async () => {
+  {
+    // As if a hundred guesses had been made, here and elsewhere.
+    using database = new Database(here.inData('ncp.db'))
+    database.run('UPDATE users SET failed_attempts = 100')
+    database.run('UPDATE known_addresses SET failed_attempts = 100')
+  }
+  expect((await panel.login(EMAIL, PASSWORD)).status).toBe(401)
+  await run('user', 'unlock', EMAIL)
+  expect((await panel.login(EMAIL, PASSWORD)).status).toBe(200)
+})
+
+test('user delete takes a user with everything, and never the last administrator', async () => {
+  await run('user', 'delete', EMAIL)
+  expect(await me(token)).toBe(401)
+  expect((await panel.login(EMAIL, PASSWORD)).status).toBe(401)
+  await fails(1, 'last active administrator', 'user', 'delete', 'admin@localhost')
+})
+
+test('a demo has no place among real users', async () => {
+  await run('user', 'create', '--email', 'real@example.com', '--password-stdin')
+  await fails(3, '--demo: wants a data directory of its own', 'serve', '--demo', '--port', '0')
+})
