@@ -13,10 +13,12 @@ export type Passwords = {
   /**
    * Costs one hash whatever it is given: an empty password and a missing hash are compared with a hash of nobody's.
    *
-   * @param hash the stored hash, or null where there is no such user or password
+   * @param load gives the stored hash, or null where there is no such user or password. Called when it is this
+   * password's turn: what was refused by a full queue has counted nothing and read nothing.
+   * @returns the stored hash when the password is the one it was made of
    * @throws AppError `unavailable` when the queue is full
    */
-  verify(password: string, hash: string | null): Promise<boolean>
+  verify(password: string, load: () => Promise<string | null>): Promise<string | undefined>
   /** Whether a stored hash was made with weaker parameters than today's. */
   isOutdated(hash: string): boolean
   /** Hashes done or under way, for tests that must not measure time. */
@@ -52,14 +54,17 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
 
   return {
     hash: (password) => inTurn(() => Bun.password.hash(normalize(password), ARGON2ID)),
-    async verify(password, hash) {
-      // Bun answers an empty password and a malformed hash at once, which would tell accounts apart by time.
-      const comparable = password !== '' && hash !== null && isArgon2id(hash)
-      const matches = await inTurn(() =>
-        Bun.password.verify(comparable ? normalize(password) : 'decoy', comparable ? hash : DECOY_HASH),
-      )
-      return comparable && matches
-    },
+    verify: (password, load) =>
+      inTurn(async () => {
+        const hash = await load()
+        // Bun answers an empty password and a malformed hash at once, which would tell accounts apart by time.
+        const comparable = password !== '' && hash !== null && isArgon2id(hash)
+        const matches = await Bun.password.verify(
+          comparable ? normalize(password) : 'decoy',
+          comparable ? hash : DECOY_HASH,
+        )
+        return comparable && matches ? hash : undefined
+      }),
     isOutdated(hash) {
       const [, memory, time] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),/.exec(hash) ?? []
       return Number(memory) < ARGON2ID.memoryCost || Number(time) < ARGON2ID.timeCost

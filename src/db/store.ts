@@ -100,9 +100,19 @@ async function lockForWriting(writer: Database): Promise<void> {
   }
 }
 
+/** Whether a query failed because a row that it names is not there, or not any more. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+}
+
 /** Whether a query failed because a unique index already holds the value. */
 export function isUniqueViolation(error: unknown): boolean {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  const code = (cause as { code?: unknown } | null)?.code
+  const code = codeOf(error)
   return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
+}
+
+/** Drizzle wraps what SQLite throws. */
+function codeOf(error: unknown): unknown {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  return (cause as { code?: unknown } | null)?.code
 }

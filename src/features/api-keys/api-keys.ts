@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import { sha256 } from '../../crypto/secret.ts'
-import type { Store } from '../../db/store.ts'
+import { isForeignKeyViolation, type Store } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
 import type { Notify } from '../auth/notices.ts'
 
@@ -49,7 +49,7 @@ export function createApiKeys({ store, clock, flushUsage, notify }: ApiKeysOptio
         throw new AppError('validation_error', 'expires_at: must be in the future')
       }
       const key = `ncp_${randomBytes(SECRET_BYTES).toString('hex')}`
-      const row = await store.write(async (tx) => {
+      const write = store.write(async (tx) => {
         const created = await tx
           .insert(apiKeys)
           .values({
@@ -65,6 +65,10 @@ export function createApiKeys({ store, clock, flushUsage, notify }: ApiKeysOptio
         const { keyPrefix: prefix } = created
         await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt: created.expiresAt })
         return created
+      })
+      const row = await write.catch((error) => {
+        // The user was deleted while this request was on its way, and its credential with the user.
+        throw isForeignKeyViolation(error) ? new AppError('not_authenticated') : error
       })
       return { row, key }
     },

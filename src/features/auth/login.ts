@@ -37,10 +37,11 @@ export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spe
   return async function login(request: LoginRequest, origin: Origin): Promise<{ user: UserRow; session: Session }> {
     const { password, totpCode } = request
     const [user] = await store.read.select().from(users).where(eq(users.email, request.email.toLowerCase()))
-    const admitted = await throttle.admit(user?.id, origin.group)
-    const hash = admitted && user?.status === 'active' ? user.passwordHash : null
-    const matches = await passwords.verify(password, hash)
-    if (!user || hash === null || !matches) throw new AppError('invalid_credentials')
+    const hash = await passwords.verify(password, async () => {
+      const admitted = await throttle.admit(user?.id, origin.group)
+      return admitted && user?.status === 'active' ? user.passwordHash : null
+    })
+    if (!user || hash === undefined) throw new AppError('invalid_credentials')
     const currentHash = passwords.isOutdated(hash) ? await passwords.hash(password) : hash
     const ttl = await ttlSeconds()
 

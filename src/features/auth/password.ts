@@ -33,9 +33,11 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
    */
   async function confirm(userId: number, password: string, origin: Origin): Promise<UserRow> {
     const [user] = await store.read.select().from(users).where(eq(users.id, userId))
-    const admitted = await throttle.admit(user?.id, origin.group)
-    const matches = await passwords.verify(password, admitted && user ? user.passwordHash : null)
-    if (!user || !matches) throw new AppError('invalid_credentials', 'The password is wrong')
+    const hash = await passwords.verify(password, async () => {
+      const admitted = await throttle.admit(user?.id, origin.group)
+      return admitted && user ? user.passwordHash : null
+    })
+    if (!user || hash === undefined) throw new AppError('invalid_credentials', 'The password is wrong')
     return user
   }
 
@@ -63,6 +65,9 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
       origin: Origin,
     ): Promise<void> {
       const user = await confirm(userId, currentPassword, origin)
+      if (newPassword.normalize('NFC') === currentPassword.normalize('NFC')) {
+        throw new AppError('validation_error', 'new_password: must not be the current one')
+      }
       await checkPasswordRules('new_password', newPassword, user.email)
       const hash = await passwords.hash(newPassword)
       await store.write(async (tx) => {
@@ -82,7 +87,7 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
      *
      * @throws AppError `validation_error` for a token that is unknown, used or expired, or a password against the rules
      */
-    async redeem(token: string, password: string): Promise<void> {
+    async redeem(token: string, password: string, origin: Origin): Promise<void> {
       const valid = and(eq(passwordTokens.tokenHash, sha256(token)), gt(passwordTokens.expiresAt, clock.now()))
       const invalidToken = () =>
         new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
@@ -99,6 +104,8 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
         const [spent] = await tx.delete(passwordTokens).where(valid).returning()
         if (!spent) throw invalidToken()
         await set(tx, spent.userId, hash)
+        // Whoever holds the token owns the account: from here on, strangers can't lock this address out.
+        await throttle.succeed(tx, spent.userId, origin.group)
       })
       await onChange(found.userId)
     },

@@ -176,8 +176,8 @@ export function authRoutes({
     )
     .post(
       '/password-reset/confirm',
-      async ({ body }) => {
-        await password.redeem(body.token, body.password)
+      async ({ body, visit, request }) => {
+        await password.redeem(body.token, body.password, originOf(visit, request))
         return envelope(null, 'Password set; log in with it')
       },
       {

@@ -63,6 +63,12 @@ describe('a password change', () => {
     expect([answer.status, answer.message]).toEqual([422, `new_password: ${rule}`])
   })
 
+  test('refuses the one that is there already', async () => {
+    const ada = await panel.customer()
+    const answer = await change(ada.token, PASSWORD, PASSWORD)
+    expect([answer.status, answer.message]).toEqual([422, 'new_password: must not be the current one'])
+  })
+
   test('refuses a password made of the email', async () => {
     const ada = await panel.customer()
     const answer = await change(ada.token, PASSWORD, `${ada.email.split('@')[0]}99`)

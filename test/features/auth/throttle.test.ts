@@ -104,6 +104,32 @@ describe('an account', () => {
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 
+  test('knows the address that it was activated from, so that no stranger can close it to a new owner', async () => {
+    const admin = await panel.admin()
+    const invited = await panel.post<{ id: number; activation: { token: string } }>('/admin/users', admin, {
+      email: 'newcomer@example.com',
+      name: 'New',
+      role: 'customer',
+    })
+    ada = { ...ada, id: invited.data.id, email: 'newcomer@example.com' }
+    const body = { token: invited.data.activation.token, password: PASSWORD }
+    expect((await panel.send('POST', '/auth/password-reset/confirm', { body, from: HOME })).status).toBe(200)
+    setFailures(100)
+    expect((await login(ELSEWHERE)).status).toBe(401)
+    expect((await login(HOME)).status).toBe(200)
+  })
+
+  test('does not count attempts that were turned away unread', async () => {
+    await newAda()
+    const answers = await Promise.all(Array.from({ length: 150 }, () => login(ELSEWHERE, 'wrong password')))
+    const away = answers.filter(({ status }) => status === 503)
+    expect(away.length).toBeGreaterThan(0)
+    for (const { error, headers } of away) {
+      expect([error, headers.get('retry-after')]).toEqual(['service unavailable', '2'])
+    }
+    expect(failures()).toBe(Math.min(150 - away.length, 100))
+  }, 30_000)
+
   test('of nobody costs the same, and its throttle is nobody’s', async () => {
     await newAda()
     const hashes = panel.context.passwords.hashed
