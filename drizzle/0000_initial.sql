@@ -39,7 +39,7 @@ CREATE INDEX `outbox_expires_at` ON `outbox` (`expires_at`);--> statement-breakp
 CREATE TABLE `password_tokens` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`user_id` integer NOT NULL,
-	`purpose` text DEFAULT 'activation' NOT NULL,
+	`purpose` text NOT NULL,
 	`token_hash` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`expires_at` integer NOT NULL,

@@ -16,7 +16,7 @@ import { createNotify } from './features/auth/notices.ts'
 import { createPasswordService } from './features/auth/password.ts'
 import { createPasswordReset } from './features/auth/password-reset.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
-import { createThrottle, forgive } from './features/auth/throttle.ts'
+import { createThrottle } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
 import { createSettings } from './features/settings/settings.ts'
@@ -48,7 +48,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   const store = openStore(inData('ncp.db'), clock.now())
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
-  const users = createUsers({ store, clock, endSessions, forgive })
+  const users = createUsers({ store, clock, endSessions })
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
     path: inData('initial-admin-password'),

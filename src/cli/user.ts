@@ -43,9 +43,7 @@ export function addUser(program: Command): void {
     async (context, found, options) => {
       const password = await readPassword(options.passwordStdin === true)
       if (password === undefined) passwd.error('error: give the password with --password-stdin')
-      await checkPasswordRules('password', password, found.email)
-      await context.users.setPassword(found.id, await context.passwords.hash(password))
-      await context.initialAdmin.forget(found.id)
+      await context.password.replace(found, password)
       return found
     },
   ).option('--password-stdin', 'read the password from standard input')

@@ -101,9 +101,7 @@ export const passwordTokens = sqliteTable(
   {
     id: id(),
     userId: userId(),
-    purpose: text({ enum: ['activation', 'reset'] })
-      .notNull()
-      .default('activation'),
+    purpose: text({ enum: ['activation', 'reset'] }).notNull(),
     /** SHA-256 of the token, in hex. */
     tokenHash: text('token_hash').notNull().unique(),
     createdAt: createdAt(),

@@ -14,7 +14,7 @@ const newPassword = () =>
     minLength: PASSWORD_LENGTH.minimum,
     maxLength: PASSWORD_LENGTH.maximum,
     format: 'password',
-    examples: ['correct horse battery staple'],
+    examples: ['seven grey kettles on a windy roof'],
   })
 const code = () =>
   text({ maxLength: 64, examples: ['123456'], description: 'Six digits of the authenticator app, or a recovery code' })

@@ -22,15 +22,13 @@ export type UsersOptions = {
   clock: Clock
   /** Ends a user's sessions, in the transaction that takes the access away. */
   endSessions(tx: Queries, userId: number): Promise<void>
-  /** Forgets the failed attempts that throttle a user. */
-  forgive(tx: Queries, userId: number): Promise<void>
 }
 
 export type Users = ReturnType<typeof createUsers>
 
 const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
 
-export function createUsers({ store, clock, endSessions, forgive }: UsersOptions) {
+export function createUsers({ store, clock, endSessions }: UsersOptions) {
   async function insert(tx: Queries, user: NewUser, passwordHash: string | null): Promise<User> {
     const now = clock.now()
     return tx
@@ -94,7 +92,9 @@ export function createUsers({ store, clock, endSessions, forgive }: UsersOptions
       const created = await store
         .write(async (tx) => {
           const row = await insert(tx, user, null)
-          await tx.insert(passwordTokens).values({ userId: row.id, tokenHash: sha256(token), createdAt, expiresAt })
+          await tx
+            .insert(passwordTokens)
+            .values({ userId: row.id, purpose: 'activation', tokenHash: sha256(token), createdAt, expiresAt })
           return row
         })
         .catch(emailTaken)
@@ -142,16 +142,6 @@ export function createUsers({ store, clock, endSessions, forgive }: UsersOptions
           .where(and(eq(users.id, id), isNotLastAdministrator(tx, id)))
           .returning({ id: users.id })
         if (removed.length === 0) throw lastAdministrator()
-      })
-    },
-
-    /** Sets a password over the owner's head, for the command line: ends every session of the user. */
-    async setPassword(id: number, passwordHash: string): Promise<void> {
-      await store.write(async (tx) => {
-        await tx.update(users).set({ passwordHash, updatedAt: clock.now() }).where(eq(users.id, id))
-        await tx.delete(passwordTokens).where(eq(passwordTokens.userId, id))
-        await forgive(tx, id)
-        await endSessions(tx, id)
       })
     },
   }
