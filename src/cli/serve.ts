@@ -1,6 +1,5 @@
 /** `ncp serve`: the panel itself, from the first line of configuration to the last flush. */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -12,6 +11,7 @@ import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
 import { listen } from '../http/listen.ts'
 import { ownCertificate, readCertificate } from '../tls/certificate.ts'
+import { checkGivenCertificate } from './check-certificate.ts'
 import { seedDemo } from './demo.ts'
 import { configOf, withSettings } from './flags.ts'
 import { print } from './output.ts'
@@ -83,32 +83,6 @@ function listenError(error: unknown, host: string | undefined, port: number): un
 function reachableName(host: string | undefined): string {
   if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
   return isIPv6(host) ? `[${host}]` : host
-}
-
-/**
- * Before anything is opened or made, and in words: OpenSSL would say KEY_VALUES_MISMATCH.
- *
- * @throws ConfigError
- */
-function checkGivenCertificate({ tls, tlsCert, tlsKey }: Config): void {
-  if (!tls || tlsCert === undefined || tlsKey === undefined) return
-  const certificate = readPem('--tls-cert', 'certificate', tlsCert, (pem) => new X509Certificate(pem))
-  const key = readPem('--tls-key', 'private key', tlsKey, createPrivateKey)
-  if (!certificate.checkPrivateKey(key)) throw new ConfigError(['--tls-key: is not the key of the certificate'])
-}
-
-function readPem<Read>(flag: string, what: string, path: string, read: (pem: string) => Read): Read {
-  let pem: string
-  try {
-    pem = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new ConfigError([`${flag}: can't read ${path} (${(error as NodeJS.ErrnoException).code})`])
-  }
-  try {
-    return read(pem)
-  } catch {
-    throw new ConfigError([`${flag}: ${path} holds no ${what} in PEM`])
-  }
 }
 
 async function certificateOf({ tls, tlsCert, tlsKey, data }: Config) {

@@ -1,5 +1,4 @@
 /** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
-import { password as promptPassword } from '@clack/prompts'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { TSchema } from 'elysia'
 import type { Context } from '../context.ts'
@@ -134,6 +133,7 @@ function obeying(schema: TSchema) {
 async function readPassword(fromStdin: boolean): Promise<string | undefined> {
   if (fromStdin) return (await Bun.stdin.text()).replace(/\r?\n$/, '')
   if (!process.stdin.isTTY) return undefined
+  const { password: promptPassword } = await import('@clack/prompts')
   const answer = await promptPassword({ message: 'New password' })
   return typeof answer === 'string' ? answer : undefined
 }

@@ -1,9 +1,7 @@
-/** The certificate that a fresh installation makes for itself: self-signed, with the names and addresses it really has. */
-import 'reflect-metadata'
+/** The certificate that the panel serves: one that the operator gives, or its own, which it makes and renews. */
+import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import * as x509 from '@peculiar/x509'
 import type { Clock } from '../core/clock.ts'
 import { writePrivateFile } from '../crypto/secret.ts'
 
@@ -16,8 +14,6 @@ export type Certificate = {
   fingerprint: string
 }
 
-/** Browsers refuse longer ones for servers. */
-const VALIDITY_DAYS = 397
 const RENEWAL_DAYS = 30
 const DAY_MS = 86_400_000
 
@@ -36,6 +32,10 @@ export async function ownCertificate(directory: string, clock: Clock): Promise<C
   const path = join(directory, 'cert.pem')
   const keyPath = join(directory, 'key.pem')
   if (!isValid(path, clock)) {
+    // Loaded when it is needed, once in a year: it would cost every start a good part of its time.
+    // The polyfill first: the bundler keeps the order of two imports, not that of one file's.
+    await import('reflect-metadata')
+    const { selfSign } = await import('./self-sign.ts')
     const made = await selfSign(clock)
     writePrivateFile(keyPath, made.key)
     writePrivateFile(path, made.cert)
@@ -46,42 +46,10 @@ export async function ownCertificate(directory: string, clock: Clock): Promise<C
 /** Whether there is a certificate that will last for a while. */
 function isValid(path: string, clock: Clock): boolean {
   if (!existsSync(path)) return false
-  const { notAfter } = new x509.X509Certificate(readFileSync(path, 'utf8'))
-  return notAfter.getTime() - clock.now() > RENEWAL_DAYS * DAY_MS
-}
-
-async function selfSign(clock: Clock): Promise<{ cert: string; key: string }> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: `CN=${hostname()}`,
-    notBefore: new Date(clock.now() - DAY_MS),
-    notAfter: new Date(clock.now() + VALIDITY_DAYS * DAY_MS),
-    signingAlgorithm: algorithm,
-    keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(subjectNames()),
-    ],
-  })
-  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
-  return { cert: `${certificate.toString('pem')}\n`, key: `${x509.PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n` }
-}
-
-function subjectNames(): x509.JsonGeneralNames {
-  const addresses = Object.values(networkInterfaces())
-    .flat()
-    .flatMap((entry) => (entry && !entry.address.startsWith('fe80:') ? [entry.address] : []))
-  return [
-    ...[...new Set(['localhost', hostname()])].map((value) => ({ type: 'dns' as const, value })),
-    ...[...new Set(['127.0.0.1', '::1', ...addresses])].map((value) => ({ type: 'ip' as const, value })),
-  ]
+  const { validTo } = new X509Certificate(readFileSync(path, 'utf8'))
+  return Date.parse(validTo) - clock.now() > RENEWAL_DAYS * DAY_MS
 }
 
 function fingerprintOf(pem: string): string {
-  const der = new x509.X509Certificate(pem).rawData
-  const hex = new Bun.CryptoHasher('sha256').update(der).digest('hex').toUpperCase()
-  return hex.match(/../g)?.join(':') ?? hex
+  return new X509Certificate(pem).fingerprint256
 }
