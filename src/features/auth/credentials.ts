@@ -5,6 +5,7 @@ import { type Credential, isExpired, type Principal } from '../../core/principal
 import { sha256 } from '../../crypto/secret.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions, users } from '../../db/tables.ts'
+import { createVersionCache } from '../../db/version-cache.ts'
 
 /** What the contract calls an API key: `ncp_` and 32 random bytes in hex. */
 const API_KEY = /^ncp_[0-9a-f]{64}$/
@@ -23,10 +24,7 @@ export type CredentialsOptions = {
 export type Credentials = ReturnType<typeof createCredentials>
 
 export function createCredentials({ store, clock, verifyToken, record }: CredentialsOptions) {
-  // Any commit of any process moves the version and empties the cache: a revocation holds at the next request,
-  // and no code has to remember to invalidate.
-  let cache = new Map<string, Principal>()
-  let cachedVersion = Number.NaN
+  const cache = createVersionCache<Principal>(store, CACHE_ENTRIES)
 
   const keyByHash = store.read
     .select({ id: apiKeys.id, expiresAt: apiKeys.expiresAt, userId: users.id, role: users.role, status: users.status })
@@ -77,17 +75,7 @@ export function createCredentials({ store, clock, verifyToken, record }: Credent
       // Only a key's hash is kept in memory. The colon, which no bearer value contains, keeps it apart from tokens:
       // otherwise whoever read the hashes in a stolen backup could send one of them as a token.
       const cacheKey = isKey ? `key:${hash}` : bearer
-      const version = store.version()
-      if (version !== cachedVersion || cache.size >= CACHE_ENTRIES) {
-        cache = new Map()
-        cachedVersion = version
-      }
-      const current = cache
-      let principal = current.get(cacheKey)
-      if (!principal) {
-        principal = await (isKey ? byKey(hash) : byToken(bearer))
-        if (principal) current.set(cacheKey, principal)
-      }
+      const principal = await cache.get(cacheKey, () => (isKey ? byKey(hash) : byToken(bearer)))
       // Not cached: time passes without a commit.
       if (!principal || isExpired(principal.credential, clock.now())) return undefined
       record(principal.credential)

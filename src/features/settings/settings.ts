@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
+import { createVersionCache } from '../../db/version-cache.ts'
 
 export type SettingValues = {
   /** How long a JWT is valid, in seconds: 60 to 2,592,000 (30 days). */
@@ -15,16 +16,14 @@ const defaults: SettingValues = { jwtTtlSeconds: 86_400 }
 export type Settings = ReturnType<typeof createSettings>
 
 export function createSettings({ store, clock }: { store: Store; clock: Clock }) {
-  let cached: { version: number; values: SettingValues } | undefined
+  const cache = createVersionCache<SettingValues>(store, 1)
 
-  async function read(): Promise<SettingValues> {
-    const version = store.version()
-    if (cached?.version !== version) {
+  function read(): Promise<SettingValues> {
+    return cache.get('settings', async () => {
       const rows = await store.read.select().from(table)
       const stored = Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)]))
-      cached = { version, values: { ...defaults, ...stored } }
-    }
-    return cached.values
+      return { ...defaults, ...stored }
+    })
   }
 
   return {

@@ -1,0 +1,50 @@
+/** What is remembered for one version of the store, and not a moment longer. */
+import { beforeEach, expect, test } from 'bun:test'
+import { createVersionCache, type VersionCache } from '../../src/db/version-cache.ts'
+
+let version: number
+let loads: string[]
+let cache: VersionCache<string>
+beforeEach(() => {
+  version = 1
+  loads = []
+  cache = createVersionCache({ version: () => version }, 2)
+})
+
+const get = (key: string, value: string | undefined = `${key}${version}`) =>
+  cache.get(key, async () => {
+    loads.push(key)
+    return value
+  })
+
+test('is loaded once a version', async () => {
+  expect([await get('a'), await get('a')]).toEqual(['a1', 'a1'])
+  version = 2
+  expect([await get('a'), await get('a')]).toEqual(['a2', 'a2'])
+  expect(loads).toEqual(['a', 'a'])
+})
+
+test('is not what a load found that began in an older version', async () => {
+  const slow = cache.get('a', async () => {
+    await Promise.resolve()
+    return 'old'
+  })
+  version = 2
+  expect(await get('b')).toBe('b2')
+  expect(await slow).toBe('old')
+  expect(await get('a')).toBe('a2')
+})
+
+test('is nothing that was not found, and nothing that failed', async () => {
+  const nothing = () => cache.get('a', async () => void loads.push('a') as undefined)
+  await nothing()
+  await nothing()
+  expect(loads).toEqual(['a', 'a'])
+  await expect(cache.get('b', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await get('b')).toBe('b1')
+})
+
+test('stays within its bound', async () => {
+  for (const key of ['a', 'b', 'c', 'c', 'a']) await get(key)
+  expect(loads).toEqual(['a', 'b', 'c', 'a'])
+})
