@@ -13,7 +13,7 @@ import { userRoutes } from './features/users/routes.ts'
 import { createAllow } from './http/allow.ts'
 import { errors } from './http/errors.ts'
 import { gate } from './http/gate.ts'
-import { createGuard } from './http/guard.ts'
+import { createGuard, type Guard } from './http/guard.ts'
 import { baseHeaders } from './http/headers.ts'
 
 /** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
@@ -41,9 +41,9 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
 }
 
 /** The routes that the OpenAPI document describes. */
-export function routes(context: Context, guard: ReturnType<typeof createGuard>) {
-  const { apiKeys, settings, sites, subscriptions, users, login, sessions, password, twoFactor, tokens } = context
-  const { passwordReset } = context
+function routes(context: Context, guard: Guard) {
+  const { apiKeys, settings, sites, subscriptions, users } = context
+  const { login, sessions, password, passwordReset, twoFactor, tokens } = context
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
     .use(authRoutes({ guard, login, sessions, password, passwordReset, twoFactor, tokens, getUser: users.get }))
     .use(apiKeyRoutes({ guard, apiKeys }))

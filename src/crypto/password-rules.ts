@@ -3,6 +3,7 @@
 import { hostname } from 'node:os'
 import commonPasswordsFile from '@zxcvbn-ts/language-common/src/passwords.json' with { type: 'file' }
 import { AppError } from '../core/errors.ts'
+import { normalizePassword } from './passwords.ts'
 
 export const PASSWORD_LENGTH = { minimum: 8, maximum: 256 }
 
@@ -18,7 +19,7 @@ let commonPasswords: Promise<Set<string>> | undefined
  * @throws AppError `validation_error` that names the rule
  */
 export async function checkPasswordRules(field: string, password: string, email: string): Promise<void> {
-  const normalized = password.normalize('NFC')
+  const normalized = normalizePassword(password)
   const length = [...normalized].length
   if (length < PASSWORD_LENGTH.minimum || length > PASSWORD_LENGTH.maximum) {
     throw refusal(field, `must be ${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum} characters`)

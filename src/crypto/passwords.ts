@@ -53,14 +53,14 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
   }
 
   return {
-    hash: (password) => inTurn(() => Bun.password.hash(normalize(password), ARGON2ID)),
+    hash: (password) => inTurn(() => Bun.password.hash(normalizePassword(password), ARGON2ID)),
     verify: (password, load) =>
       inTurn(async () => {
         const hash = await load()
         // Bun answers an empty password and a malformed hash at once, which would tell accounts apart by time.
         const comparable = password !== '' && hash !== null && isArgon2id(hash)
         const matches = await Bun.password.verify(
-          comparable ? normalize(password) : 'decoy',
+          comparable ? normalizePassword(password) : 'decoy',
           comparable ? hash : DECOY_HASH,
         )
         return comparable && matches ? hash : undefined
@@ -75,8 +75,11 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
   }
 }
 
-/** Composed and decomposed forms of one character log in alike (NIST SP 800-63B-4 §3.1.1.2). */
-function normalize(password: string): string {
+/**
+ * The one form in which passwords are hashed and compared: NFC, so that composed and decomposed characters log in alike
+ * (NIST SP 800-63B-4 §3.1.1.2).
+ */
+export function normalizePassword(password: string): string {
   return password.normalize('NFC')
 }
 

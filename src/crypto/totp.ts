@@ -34,7 +34,7 @@ export function totpStep(secret: string, code: string, nowMs: number): number | 
   return Math.floor(nowMs / 1000 / PERIOD_SECONDS) + delta
 }
 
-/** Ten codes of 130 random bits each, grouped to be read: `XXXXX-XXXXX-…`. */
+/** Ten codes of 130 random bits each, grouped by five to be read. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
     const code = Array.from({ length: RECOVERY_LENGTH }, () => RECOVERY_ALPHABET[randomInt(32)]).join('')

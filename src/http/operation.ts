@@ -1,7 +1,6 @@
 /** Says of a route what the OpenAPI document and the guard need to know, in one place. */
 import type { DocumentDecoration, TSchema } from 'elysia'
-import type { ErrorCode } from '../core/errors.ts'
-import { catalogue } from '../core/errors.ts'
+import { catalogue, type ErrorCode } from '../core/errors.ts'
 import { ErrorEnvelope, envelopeOf } from './envelope.ts'
 import { type Access, bodyOf } from './guard.ts'
 import { closed } from './schema.ts'

@@ -154,7 +154,7 @@ export function integerText(options: { minimum?: number; maximum?: number; descr
   )
 }
 
-/** An id in a path. One that no row can have is 404, as any unknown id. */
+/** An id in a path. One that no row can have is 404, like every unknown id. */
 export const idParams = (description: string) => closed({ id: integerText({ description }) })
 
 /** The number behind an `integerText`. Beyond 2^53 it names no row: see `idParams`. */

@@ -89,7 +89,7 @@ export async function install(prefix = 'ncp-binary-') {
       const certificatePath = origin.startsWith('https:')
         ? await until('the line with the certificate', () => certificate.exec(stdout())?.[1])
         : undefined
-      // Verified as any client would: the certificate must be right for the name in the origin.
+      // Verified like every client does: the certificate must be right for the name in the origin.
       const tls = certificatePath === undefined ? undefined : { ca: readFileSync(resolve(directory, certificatePath)) }
 
       function request(path: string, init: RequestInit = {}): Promise<Response> {

@@ -3,7 +3,7 @@ import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { checkPasswordRules } from '../../crypto/password-rules.ts'
-import type { Passwords } from '../../crypto/passwords.ts'
+import { normalizePassword, type Passwords } from '../../crypto/passwords.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
@@ -65,7 +65,7 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
       origin: Origin,
     ): Promise<void> {
       const user = await confirm(userId, currentPassword, origin)
-      if (newPassword.normalize('NFC') === currentPassword.normalize('NFC')) {
+      if (normalizePassword(newPassword) === normalizePassword(currentPassword)) {
         throw new AppError('validation_error', 'new_password: must not be the current one')
       }
       await checkPasswordRules('new_password', newPassword, user.email)
