@@ -1,0 +1,27 @@
+/** What is stored, for tests that ask whether an attack changed anything. */
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import type { Panel } from './panel.ts'
+
+/** What every request may move: when a credential was last used, and how often somebody failed. */
+const MOVING = new Set(['last_used_at', 'last_seen_at', 'failed_attempts', 'last_login_at'])
+
+/** Every row of every table that holds users' data, without the columns that any request may move. */
+export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as string[] } = {}): Record<string, unknown[]> {
+  const database = new Database(join(data, 'ncp.db'), { readonly: true })
+  try {
+    const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+    return Object.fromEntries(
+      tables
+        .map(({ name }) => name)
+        .filter((name) => !name.startsWith('sqlite_') && !except.includes(name))
+        .map((name) => [name, database.query(`SELECT * FROM "${name}"`).all().map(withoutMoving)]),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+function withoutMoving(row: unknown): object {
+  return Object.fromEntries(Object.entries(row as object).filter(([column]) => !MOVING.has(column)))
+}
