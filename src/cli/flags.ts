@@ -1,25 +1,39 @@
 /** Flags that come from the settings, so that the help and the configuration say the same. */
 import { type Command, Option } from 'commander'
-import { loadConfig } from '../config/load.ts'
+import { type Flags, findConfigFile, loadConfig, type ResolvedSetting, resolveSettings } from '../config/load.ts'
 import { type Config, schema } from '../config/schema.ts'
 
-type Flags = Partial<Record<keyof Config, string | boolean | undefined>>
-
-/** Adds the flag of each named setting to a command. */
+/** Adds the flag of each named setting to a command, and the one that names the configuration file. */
 export function withSettings(command: Command, keys: readonly (keyof Config)[]): Command {
   for (const key of keys) {
     const { flag, env, help } = schema[key]
     if (flag) command.addOption(new Option(flag, `${help} [${env}]`))
   }
-  return command
+  return command.option(
+    '--config <file>',
+    'configuration file (default: /etc/ncp/ncp.toml, if it is there) [NCP_CONFIG]',
+  )
 }
 
 /** @throws ConfigError */
-export function configOf(command: Command): Config {
+export async function configOf(command: Command): Promise<Config> {
+  return loadConfig(flagsOf(command), undefined, await fileOf(command))
+}
+
+/** @throws ConfigError */
+export async function settingsOf(command: Command): Promise<ResolvedSetting[]> {
+  return resolveSettings(flagsOf(command), undefined, await fileOf(command))
+}
+
+function fileOf(command: Command) {
+  return findConfigFile(command.opts<{ config?: string }>().config)
+}
+
+function flagsOf(command: Command): Flags {
   const given: Flags = {}
   for (const [name, value] of Object.entries(command.optsWithGlobals())) {
     // Commander invents a value for a `--no-` flag that was not given; the environment may still have one.
     if (name in schema && command.getOptionValueSourceWithGlobals(name) === 'cli') given[name as keyof Config] = value
   }
-  return loadConfig(given)
+  return given
 }

@@ -1,6 +1,7 @@
 /** The installation that a command works on, beside a panel that may be running on it. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Command } from 'commander'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
@@ -8,14 +9,20 @@ import { systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import type { User } from '../features/users/users.ts'
+import { configOf } from './flags.ts'
 
 /** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
-export function installed(config: Config): Config {
+function installed(config: Config): Config {
   if (existsSync(join(config.data, 'ncp.db'))) return config
   throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
 }
 
-/** Opens the installation for the time of `work`. */
+/** Opens the installation that the command's settings name, for the time of `work`. */
+export async function onInstallation(command: Command, work: (context: Context) => Promise<void>): Promise<void> {
+  await withContext(installed(await configOf(command)), work)
+}
+
+/** Opens a data directory, making it where needed, for the time of `work`. */
 export async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
   const context = await createContext({ config, clock: systemClock, log: createLog(config.logLevel) })
   try {

@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { allRows } from '../core/page.ts'
 import type { ApiKey } from '../features/api-keys/api-keys.ts'
 import { toApiKey } from '../features/api-keys/model.ts'
-import { configOf, withSettings } from './flags.ts'
-import { installed, userByEmail, withContext } from './installation.ts'
+import { withSettings } from './flags.ts'
+import { onInstallation, userByEmail } from './installation.ts'
 import { print, printJson } from './output.ts'
 
 export function addKey(program: Command): void {
@@ -15,7 +15,7 @@ export function addKey(program: Command): void {
     .argument('<email>', 'login identity of the user')
     .option('--json', 'print JSON')
     .action((email: string, { json }: { json?: true }, command: Command) =>
-      withContext(installed(configOf(command)), async (context) => {
+      onInstallation(command, async (context) => {
         const { id } = await userByEmail(context, email)
         const keys = await allRows((page) => context.apiKeys.list(id, page))
         if (json) printJson(keys.map(toApiKey))
@@ -27,7 +27,7 @@ export function addKey(program: Command): void {
     .description('delete a key, which ends with the next request')
     .argument('<id>', 'id of the key, from the list', readId)
     .action((id: number, _: unknown, command: Command) =>
-      withContext(installed(configOf(command)), async ({ apiKeys }) => {
+      onInstallation(command, async ({ apiKeys }) => {
         print(line(await apiKeys.revoke(id)))
       }),
     )

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
+import { addConfig } from './config.ts'
 import { exitCode } from './exit.ts'
 import { addKey } from './key.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
@@ -26,6 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addUser(program)
   addKey(program)
   addSession(program)
+  addConfig(program)
   program
     .command('version')
     .description('print the version')

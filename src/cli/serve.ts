@@ -24,7 +24,7 @@ export function addServe(program: Command): void {
     .description('serve the API')
     .option('--demo', 'fill an empty database with a demo customer, listen on loopback only, and print curl lines')
     .action(async (options: { demo?: true }, command: Command) => {
-      const config = configOf(command)
+      const config = await configOf(command)
       await serve(options.demo ? { ...config, host: config.host ?? 'localhost' } : config, options.demo === true)
     })
 }

@@ -1,7 +1,7 @@
 /** `ncp session …`: end sessions on the server, at work while the panel runs. */
 import type { Command } from 'commander'
-import { configOf, withSettings } from './flags.ts'
-import { installed, userByEmail, withContext } from './installation.ts'
+import { withSettings } from './flags.ts'
+import { onInstallation, userByEmail } from './installation.ts'
 import { print } from './output.ts'
 
 export function addSession(program: Command): void {
@@ -13,7 +13,7 @@ export function addSession(program: Command): void {
     .option('--everybody', 'instead of one user')
     .action((email: string | undefined, { everybody }: { everybody?: true }, command: Command) => {
       if ((email === undefined) === (everybody === undefined)) command.error('error: give an email, or --everybody')
-      return withContext(installed(configOf(command)), async (context) => {
+      return onInstallation(command, async (context) => {
         const userId = email === undefined ? undefined : (await userByEmail(context, email)).id
         print(`${await context.sessions.endAll(userId)} sessions ended`)
       })

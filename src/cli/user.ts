@@ -9,7 +9,7 @@ import { CreateUser, toAccount, toInvitedAccount } from '../features/users/model
 import type { User } from '../features/users/users.ts'
 import { checksOf } from '../http/schema.ts'
 import { configOf, withSettings } from './flags.ts'
-import { installed, userByEmail, withContext } from './installation.ts'
+import { onInstallation, userByEmail, withContext } from './installation.ts'
 import { print, printJson } from './output.ts'
 
 type CreateOptions = { email: string; name?: string; role: Role; passwordStdin?: true; json?: true }
@@ -25,15 +25,15 @@ export function addUser(program: Command): void {
     .addOption(new Option('--role <role>').choices(['admin', 'customer']).default('customer'))
     .option('--password-stdin', 'read the password from standard input')
     .option('--json', 'print JSON')
-    .action((options: CreateOptions, command: Command) =>
-      withContext(configOf(command), (context) => createUser(context, options)),
+    .action(async (options: CreateOptions, command: Command) =>
+      withContext(await configOf(command), (context) => createUser(context, options)),
     )
 
   withSettings(user.command('list'), ['data'])
     .description('list all users')
     .option('--json', 'print JSON')
     .action((options: { json?: true }, command: Command) =>
-      withContext(installed(configOf(command)), (context) => listUsers(context, options)),
+      onInstallation(command, (context) => listUsers(context, options)),
     )
 
   const passwd: Command = oneUser(
@@ -77,7 +77,7 @@ export function addUser(program: Command): void {
       .action((argument: string | undefined, options: OneUserOptions, command: Command) => {
         const email = argument ?? options.email
         if (email === undefined) command.error("error: missing argument 'email'")
-        return withContext(installed(configOf(command)), async (context) => {
+        return onInstallation(command, async (context) => {
           const found = await userByEmail(context, email)
           show(await act(context, found, options as { passwordStdin?: true }), options)
         })

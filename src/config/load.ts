@@ -1,8 +1,16 @@
-/** Reads the configuration: default < environment < flag. The only file that reads the environment. */
+/** Reads the configuration: default < file < environment < flag. The only file that reads the environment. */
+import { existsSync } from 'node:fs'
+import { type ConfigFile, readConfigFile } from './file.ts'
+import { type Environment, placesOf, unreadable } from './places.ts'
+import { type Config, fileKeyOf, type Setting, schema } from './schema.ts'
 
-import { isEmailAddress } from '../core/email.ts'
-import { parseRanges } from '../limiter/address.ts'
-import { type Config, type Setting, schema } from './schema.ts'
+/** Values of the command line by key; text is read as the environment's is. */
+export type Flags = Partial<Record<keyof Config, string | boolean | undefined>>
+
+/** The file that is read where no other is named, if it is there. */
+const DEFAULT_FILE = '/etc/ncp/ncp.toml'
+
+export type ResolvedSetting = { key: keyof Config; value: unknown; origin: string }
 
 /** Everything that is wrong with the configuration, at once. */
 export class ConfigError extends Error {
@@ -13,56 +21,100 @@ export class ConfigError extends Error {
 }
 
 /**
- * @param flags values of the command line by key; text is read as the environment's is
- * @throws ConfigError that names each setting and its rule
+ * @param path the file that the command line names
+ * @returns undefined where none is named and the default one is not there
+ * @throws ConfigError when it can't be read
  */
-export function loadConfig(
-  flags: Partial<Record<keyof Config, string | boolean | undefined>> = {},
-  environment: Record<string, string | undefined> = process.env,
-): Config {
-  const problems = unknownVariables(environment)
-  const values: Record<string, unknown> = {}
+export async function findConfigFile(
+  path: string | undefined,
+  environment: Environment = process.env,
+): Promise<ConfigFile | undefined> {
+  const [named, origin] = path === undefined ? [environment.NCP_CONFIG, 'NCP_CONFIG'] : [path, '--config']
+  if (named === undefined && !existsSync(DEFAULT_FILE)) return undefined
+  const file = named ?? DEFAULT_FILE
+  try {
+    return await readConfigFile(file)
+  } catch (error) {
+    throw new ConfigError([`${named === undefined ? 'configuration' : origin}: ${unreadable(file, error)}`])
+  }
+}
+
+/** @throws ConfigError that names each setting, where it was given, and its rule */
+export function loadConfig(flags: Flags = {}, environment: Environment = process.env, file?: ConfigFile): Config {
+  return configOf(resolveSettings(flags, environment, file))
+}
+
+/**
+ * All settings, each with the place that decided it.
+ *
+ * @throws ConfigError that names each setting, where it was given, and its rule
+ */
+export function resolveSettings(
+  flags: Flags = {},
+  environment: Environment = process.env,
+  file?: ConfigFile,
+): ResolvedSetting[] {
+  const problems = [...unknownVariables(environment), ...unknownKeys(file)]
+  const resolved: ResolvedSetting[] = []
   for (const [key, setting] of Object.entries(schema) as [keyof Config, Setting<unknown>][]) {
-    const flag = flags[key]
-    const [text, origin] =
-      flag === undefined ? [environment[setting.env], setting.env] : [`${flag}`, setting.flag ?? setting.env]
+    const places = placesOf(setting, flags[key], environment, file)
+    const [winner] = places
+    if (setting.secret && places.length > 1) {
+      // Of a password that is changed in one place and not in the other, nobody would know which one counts.
+      problems.push(`${places.map(({ label }) => label).join(' and ')}: give only one of them`)
+      continue
+    }
     try {
-      values[key] = text === undefined ? setting.default : setting.parse(text)
+      const value = winner ? setting.parse(winner.read()) : setting.default
+      resolved.push({ key, value, origin: winner?.origin ?? 'default' })
     } catch (error) {
-      problems.push(`${origin}: ${(error as Error).message}`)
+      problems.push(`${winner?.label}: ${(error as Error).message}`)
     }
   }
-  const config = values as Config
-  problems.push(...contradictions(config))
+  problems.push(...contradictions(configOf(resolved)))
   if (problems.length > 0) throw new ConfigError(problems)
-  return config
+  return resolved
+}
+
+/** @param resolved all settings, or fewer where some broke their rules */
+function configOf(resolved: readonly ResolvedSetting[]): Config {
+  return Object.fromEntries(resolved.map(({ key, value }) => [key, value])) as unknown as Config
 }
 
 /** A mistyped variable must not leave a limit at its default unnoticed. */
-function unknownVariables(environment: Record<string, string | undefined>): string[] {
-  const known = new Set(Object.values(schema).map(({ env }) => env))
+function unknownVariables(environment: Environment): string[] {
+  const known = new Set(Object.values(schema).flatMap(({ env, secret }) => (secret ? [env, `${env}_FILE`] : [env])))
   return Object.keys(environment)
-    .filter((name) => name.startsWith('NCP_') && !known.has(name))
+    .filter((name) => name.startsWith('NCP_') && name !== 'NCP_CONFIG' && !known.has(name))
     .map((name) => `${name}: is not a known setting`)
 }
 
+function unknownKeys(file: ConfigFile | undefined): string[] {
+  if (!file) return []
+  const settings = Object.values(schema) as Setting<unknown>[]
+  const known = new Set(settings.map((setting) => fileKeyOf(setting) + (setting.secret ? '_file' : '')))
+  const secrets = new Set(settings.filter((setting) => setting.secret).map(fileKeyOf))
+  const problems = file.problem === undefined ? [] : [file.problem]
+  for (const [key, { line }] of file.entries) {
+    if (known.has(key)) continue
+    const rule = secrets.has(key)
+      ? `is a secret; write it into a file of its own, and the path of that to ${key}_file`
+      : 'is not a known setting'
+    problems.push(`${file.path}:${line}: ${key}: ${rule}`)
+  }
+  return problems
+}
+
 function contradictions(config: Config): string[] {
-  const { tlsCert, tlsKey, trustedProxies, adminEmail } = config
+  const { tlsCert, tlsKey } = config
   const problems: string[] = []
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     problems.push('--tls-cert and --tls-key: give both or neither')
   }
-  if (adminEmail !== undefined && !isEmailAddress(adminEmail))
-    problems.push('NCP_ADMIN_EMAIL: must be an email address')
   for (const key of ['mailFrom', 'publicUrl'] as const) {
     // A value that broke its own rule is not there at all, and has been named already.
     const isMissing = key in config && config[key] === undefined
     if (config.mailServer && isMissing) problems.push(`${schema[key].env}: is required with NCP_SMTP_URL`)
-  }
-  try {
-    parseRanges(trustedProxies ?? [])
-  } catch {
-    problems.push('NCP_TRUSTED_PROXIES: must be addresses or CIDR ranges, separated by commas')
   }
   return problems
 }

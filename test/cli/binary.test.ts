@@ -304,7 +304,7 @@ describe('a start', () => {
     test.each([
       [['--host', '192.0.2.1'], '--host: is no address of this machine'],
       [['--host', 'nowhere.invalid'], '--host: is no address of this machine'],
-      [['--port', '65536'], '--port <number>: must be a number from 0 to 65535'],
+      [['--port', '65536'], '--port: must be a number from 0 to 65535'],
       [['--tls-cert', 'ncp'], '--tls-cert and --tls-key: give both or neither'],
       [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], "--tls-cert: can't read none.pem (ENOENT)"],
       [

@@ -1,4 +1,4 @@
-/** The configuration: where each value comes from, and what is refused. */
+/** The configuration from flags and variables: which one counts, and what is refused. */
 import { describe, expect, test } from 'bun:test'
 import { ConfigError, loadConfig } from '../../src/config/load.ts'
 import { type Config, schema } from '../../src/config/schema.ts'
@@ -121,13 +121,13 @@ describe('is refused:', () => {
   })
 
   test('a flag, by the name that was typed', () => {
-    expect(problems({}, { port: 'x' })).toEqual(['--port <number>: must be a number from 0 to 65535'])
+    expect(problems({}, { port: 'x' })).toEqual(['--port: must be a number from 0 to 65535'])
   })
 
   test('everything that is wrong at once', () => {
     const environment = { NCP_PORT: 'x', NCP_TLS: '1', NCP_FOO: '', NCP_ADMIN_EMAIL: 'root', NCP_TLS_KEY: 'key.pem' }
     expect(problems(environment, { data: '' }).sort()).toEqual([
-      '--data <dir>: must not be empty',
+      '--data: must not be empty',
       '--tls-cert and --tls-key: give both or neither',
       'NCP_ADMIN_EMAIL: must be an email address',
       'NCP_FOO: is not a known setting',

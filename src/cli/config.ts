@@ -1,0 +1,43 @@
+/** `ncp config …`: what the panel would run with, and where each value comes from. */
+import type { Command } from 'commander'
+import type { ResolvedSetting } from '../config/load.ts'
+import { type Config, fileKeyOf, schema } from '../config/schema.ts'
+import { checkGivenCertificate } from './check-certificate.ts'
+import { configOf, settingsOf, withSettings } from './flags.ts'
+import { print, printJson } from './output.ts'
+
+const ALL = Object.keys(schema) as (keyof Config)[]
+
+export function addConfig(program: Command): void {
+  const config = program.command('config').description('look at the settings')
+
+  withSettings(config.command('show'), ALL)
+    .description('print every setting, its value and where that comes from; secrets are hidden')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: true }, command: Command) => {
+      const settings = await settingsOf(command)
+      if (json) printJson(Object.fromEntries(settings.map((setting) => [nameOf(setting), toJson(setting)])))
+      else for (const setting of settings) print(line(setting))
+    })
+
+  withSettings(config.command('validate'), ALL)
+    .description('tell everything that would keep the panel from starting with these settings')
+    .action(async (_: unknown, command: Command) => {
+      checkGivenCertificate(await configOf(command))
+      print('the configuration is valid')
+    })
+}
+
+function nameOf({ key }: ResolvedSetting): string {
+  return fileKeyOf(schema[key])
+}
+
+function toJson({ key, value, origin }: ResolvedSetting) {
+  return schema[key].secret ? { hidden: value !== undefined, origin } : { value: value ?? null, origin }
+}
+
+function line(setting: ResolvedSetting): string {
+  const { key, value, origin } = setting
+  const shown = value === undefined ? '-' : schema[key].secret ? '(hidden)' : `${value}`
+  return [nameOf(setting), shown === '' ? '-' : shown, origin].join('\t')
+}

@@ -1,0 +1,32 @@
+/** The configuration file: TOML, with the line of every key, so that a mistake can be found. */
+import { readFileSync } from 'node:fs'
+
+export type FileEntry = { value: unknown; line: number }
+
+export type ConfigFile = {
+  path: string
+  /** By the key as it is written; a table is one entry. */
+  entries: ReadonlyMap<string, FileEntry>
+  /** What makes it no TOML; then there are no entries. */
+  problem?: string
+}
+
+/** @throws Error of the system when it can't be read */
+export async function readConfigFile(path: string): Promise<ConfigFile> {
+  const source = readFileSync(path, 'utf8')
+  // Loaded where there is a file: it would cost every other start its time.
+  const { getStaticTOMLValue, ParseError, parseTOML } = await import('toml-eslint-parser')
+  const entries = new Map<string, FileEntry>()
+  try {
+    for (const node of parseTOML(source).body[0].body) {
+      const key = node.key.keys.map((part) => (part.type === 'TOMLBare' ? part.name : part.value)).join('.')
+      // No setting is a table, so that none needs a look inside.
+      const value = node.type === 'TOMLTable' ? {} : getStaticTOMLValue(node.value)
+      entries.set(key, { value, line: node.loc.start.line })
+    }
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error
+    return { path, entries: new Map(), problem: `${path}:${error.lineNumber}: is no TOML (${error.message})` }
+  }
+  return { path, entries }
+}

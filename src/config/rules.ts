@@ -1,0 +1,57 @@
+/** What a setting's text must be: each rule reads it, or throws an error that says the rule and repeats no value. */
+import { isEmailAddress } from '../core/email.ts'
+import { isLoopback } from '../core/loopback.ts'
+import { parseRanges } from '../limiter/address.ts'
+
+/** An empty variable is a slip of the script that sets it, never a directory or an address. */
+export function text(value: string): string {
+  if (value === '') throw new Error('must not be empty')
+  return value
+}
+
+/** A whole number within bounds, both included. */
+export function whole(minimum: number, maximum: number) {
+  return (value: string) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= minimum && number <= maximum)) throw new Error(`must be a number from ${minimum} to ${maximum}`)
+    return number
+  }
+}
+
+export function trueOrFalse(value: string): boolean {
+  return oneOf('true', 'false')(value) === 'true'
+}
+
+export function oneOf<const Values extends readonly string[]>(...values: Values) {
+  return (value: string): Values[number] => {
+    if (!values.includes(value)) throw new Error(`must be one of ${values.join(', ')}`)
+    return value
+  }
+}
+
+/** Addresses and CIDR ranges, separated by commas. */
+export function addressRanges(value: string): string[] {
+  const ranges = value.split(',').flatMap((entry) => entry.trim() || [])
+  try {
+    parseRanges(ranges)
+  } catch {
+    throw new Error('must be addresses or CIDR ranges, separated by commas')
+  }
+  return ranges
+}
+
+export function email(value: string): string {
+  if (!isEmailAddress(value)) throw new Error('must be an email address')
+  return value
+}
+
+/** The base of links in mails: nothing but a place that the reader's browser reaches in private (ASVS V1.2.2). */
+export function publicUrl(value: string): string {
+  const url = URL.parse(value)
+  const host = url?.hostname.replace(/^\[(.*)\]$/, '$1') ?? ''
+  const isPrivate = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(host))
+  if (!url || !isPrivate || url.username + url.password + url.search + url.hash !== '' || /[?#@]/.test(value)) {
+    throw new Error('must be an https:// URL without user, query and fragment (http:// for this machine only)')
+  }
+  return url.href.replace(/\/+$/, '')
+}

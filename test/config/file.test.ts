@@ -1,0 +1,196 @@
+/** The configuration file and the files of secrets: what counts, and what is refused, each with its place. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError, type Flags, findConfigFile, loadConfig, resolveSettings } from '../../src/config/load.ts'
+import { type Config, fileKeyOf, schema } from '../../src/config/schema.ts'
+
+type Environment = Record<string, string>
+
+const directory = mkdtempSync(join(tmpdir(), 'ncp-config-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+const path = join(directory, 'ncp.toml')
+
+const SMTP_URL = 'smtps://ncp:s3cret@mail.example.com'
+const WITH_MAIL = { NCP_MAIL_FROM: 'panel@example.com', NCP_PUBLIC_URL: 'https://panel.example.com' }
+
+/** Writes a file beside the configuration, and tells its path. */
+function written(name: string, text: string): string {
+  const file = join(directory, name)
+  writeFileSync(file, text)
+  return file
+}
+
+async function load(toml: string, environment: Environment = {}, flags: Flags = {}): Promise<Config> {
+  writeFileSync(path, toml)
+  return loadConfig(flags, environment, await findConfigFile(path))
+}
+
+async function problems(toml: string, environment: Environment = {}): Promise<string[]> {
+  try {
+    await load(toml, environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message.replaceAll(`${path}:`, '').split('\n')
+  }
+  return []
+}
+
+describe('a file', () => {
+  test('comes before the default, after the environment and after a flag', async () => {
+    const toml = 'limit_login = 1\nlimit_user = 1\nport = 1\n'
+    const config = await load(toml, { NCP_LIMIT_USER: '2', NCP_PORT: '2' }, { port: '3' })
+    expect(config).toMatchObject({ limitPasswordReset: 5, limitLogin: 1, limitUser: 2, port: 3 })
+  })
+
+  test('knows every setting by its own name and type', async () => {
+    const toml = `
+      data = "/srv/ncp"
+      host = '::1'
+      port = 8_443
+      tls = false
+      tls_cert = "cert.pem"
+      tls_key = "key.pem"
+      admin_email = "root@example.com"
+      public_url = "https://panel.example.com"
+      mail_from = "panel@example.com"
+      trusted_proxies = ["10.0.0.0/8", "::1"]
+      max_body_bytes = 2048
+      limit_login = 1
+      limit_password_reset = 2
+      limit_user = 3
+      limit_anonymous = 4
+      limit_probe = 5
+      log_level = "debug"
+      smtp_url_file = "${written('smtp', SMTP_URL)}"
+    `
+    const named = [...toml.matchAll(/^ *(\w+) = /gm)].map(([, name = '']) => name.replace(/_file$/, ''))
+    expect(named.sort()).toEqual(Object.values(schema).map(fileKeyOf).sort())
+    expect(await load(toml)).toMatchObject({
+      data: '/srv/ncp',
+      host: '::1',
+      port: 8443,
+      tls: false,
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      logLevel: 'debug',
+      mailServer: { credentials: { password: 's3cret' } },
+    })
+  })
+
+  test('is named by the command line before the environment, and need not be there at all', async () => {
+    const [one, other] = [written('one.toml', 'port = 1'), written('other.toml', 'port = 2')]
+    expect((await findConfigFile(one, { NCP_CONFIG: other }))?.path).toBe(one)
+    expect((await findConfigFile(undefined, { NCP_CONFIG: other }))?.path).toBe(other)
+    expect(loadConfig({}, {}, undefined)).toEqual(loadConfig({}, {}))
+  })
+
+  test('that is named must be there', async () => {
+    const missing = join(directory, 'missing.toml')
+    await expect(findConfigFile(missing, {})).rejects.toThrow(`--config: can't read ${missing} (ENOENT)`)
+    await expect(findConfigFile(undefined, { NCP_CONFIG: directory })).rejects.toThrow(
+      `NCP_CONFIG: can't read ${directory} (EISDIR)`,
+    )
+  })
+
+  test('tells for each setting what decided it', async () => {
+    writeFileSync(path, '# mine\n\nlimit_login = 1\nport = 1\n')
+    const settings = resolveSettings({ port: '3' }, { NCP_LIMIT_USER: '2' }, await findConfigFile(path))
+    const origins = Object.fromEntries(settings.map(({ key, value, origin }) => [key, [value, origin]]))
+    expect(origins).toMatchObject({
+      limitLogin: [1, `${path}:3`],
+      limitUser: [2, 'NCP_LIMIT_USER'],
+      port: [3, '--port'],
+      limitProbe: [600, 'default'],
+    })
+    expect(Object.keys(origins)).toEqual(Object.keys(schema))
+  })
+})
+
+describe('is refused, with its line:', () => {
+  test.each([
+    ['port = 65536', '1: port: must be a number from 0 to 65535'],
+    ['\n\nport = 80.5', '3: port: must be a number from 0 to 65535'],
+    ['port = "8443"', '1: port: must be a number, without quotes'],
+    ['tls = "false"', '1: tls: must be true or false, without quotes'],
+    ['host = 1', '1: host: must be text, in quotes'],
+    ['host = 1979-05-27', '1: host: must be text, in quotes'],
+    ['trusted_proxies = "::1"', '1: trusted_proxies: must be an array of texts, as in ["one", "two"]'],
+    ['trusted_proxies = [1]', '1: trusted_proxies: must be an array of texts, as in ["one", "two"]'],
+    ['trusted_proxies = ["x"]', '1: trusted_proxies: must be addresses or CIDR ranges, separated by commas'],
+    ['prot = 1', '1: prot: is not a known setting'],
+    ['PORT = 1', '1: PORT: is not a known setting'],
+    ['# limits\n[limit]\nlogin = 1', '2: limit: is not a known setting'],
+    ['[[port]]\n', '1: port: must be a number, without quotes'],
+    ['limit.login = 1', '1: limit.login: is not a known setting'],
+    ['config = "other.toml"', '1: config: is not a known setting'],
+    ['__proto__ = 1', '1: __proto__: is not a known setting'],
+    ['port = 1\nport = 2', '2: is no TOML (Defining a key multiple times is invalid)'],
+    ['port = 1\nhost = "x', '2: is no TOML (Unterminated string constant)'],
+    ['tls_cert = "cert.pem"', '--tls-cert and --tls-key: give both or neither'],
+  ])('%j', async (toml, problem) => {
+    const found = await problems(toml)
+    expect(found[0]).toStartWith(problem)
+  })
+
+  test('everything that is wrong at once, whatever gave it', async () => {
+    const toml = 'prot = 1\nport = "x"\n\nlimit_user = 0\n'
+    expect((await problems(toml, { NCP_TLS: 'maybe', NCP_FOO: '' })).sort()).toEqual([
+      '1: prot: is not a known setting',
+      '2: port: must be a number, without quotes',
+      '4: limit_user: must be a number from 1 to 1000000',
+      'NCP_FOO: is not a known setting',
+      'NCP_TLS: must be one of true, false',
+    ])
+  })
+})
+
+describe('a secret', () => {
+  const credentials = join(directory, 'credentials')
+  mkdirSync(credentials)
+  const file = written('smtp-url', `${SMTP_URL}\n`)
+  const mailServerOf = ({ mailServer }: Config) => mailServer?.credentials?.password
+
+  test('comes from a file that a variable or the configuration names, without its line end', async () => {
+    expect(mailServerOf(await load('', { ...WITH_MAIL, NCP_SMTP_URL_FILE: file }))).toBe('s3cret')
+    expect(mailServerOf(await load(`smtp_url_file = "${file}"`, WITH_MAIL))).toBe('s3cret')
+  })
+
+  test('comes from the credentials of systemd, where there is one of its name', async () => {
+    const environment = { ...WITH_MAIL, CREDENTIALS_DIRECTORY: credentials }
+    expect(mailServerOf(await load('', environment))).toBeUndefined()
+    writeFileSync(join(credentials, 'smtp_url'), SMTP_URL)
+    expect(mailServerOf(await load('', environment))).toBe('s3cret')
+    rmSync(join(credentials, 'smtp_url'))
+  })
+
+  test('that is given twice is refused, and not guessed', async () => {
+    const twice = { ...WITH_MAIL, NCP_SMTP_URL: SMTP_URL, NCP_SMTP_URL_FILE: file }
+    expect(await problems('', twice)).toEqual(['NCP_SMTP_URL and NCP_SMTP_URL_FILE: give only one of them'])
+    const toml = `smtp_url_file = "${file}"`
+    expect(await problems(toml, { ...WITH_MAIL, NCP_SMTP_URL: SMTP_URL })).toEqual([
+      'NCP_SMTP_URL and 1: smtp_url_file: give only one of them',
+    ])
+    writeFileSync(join(credentials, 'smtp_url'), SMTP_URL)
+    expect(await problems('', { ...WITH_MAIL, NCP_SMTP_URL_FILE: file, CREDENTIALS_DIRECTORY: credentials })).toEqual([
+      'NCP_SMTP_URL_FILE and credential smtp_url: give only one of them',
+    ])
+    rmSync(join(credentials, 'smtp_url'))
+  })
+
+  test('has no place in the configuration itself', async () => {
+    const found = await problems(`smtp_url = "${SMTP_URL}"`)
+    expect(found).toEqual([
+      '1: smtp_url: is a secret; write it into a file of its own, and the path of that to smtp_url_file',
+    ])
+  })
+
+  test('whose file is not there, or is wrong, is refused without being shown', async () => {
+    expect(await problems('', { NCP_SMTP_URL_FILE: '/nowhere' })).toEqual([
+      "NCP_SMTP_URL_FILE: can't read /nowhere (ENOENT)",
+    ])
+    const [wrong = ''] = await problems('', { NCP_SMTP_URL_FILE: written('wrong', 'http://ncp:s3cret@mail') })
+    expect(wrong).toStartWith('NCP_SMTP_URL_FILE: must be smtp:// or smtps://')
+    expect(wrong).not.toContain('s3cret')
+  })
+})
