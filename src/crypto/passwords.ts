@@ -7,6 +7,10 @@ const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as c
 /** A hash that nobody's password has, at the same parameters: what an unknown user's password is compared with. */
 const DECOY_HASH = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1$${'A'.repeat(43)}$${'A'.repeat(43)}`
 
+const ARGON2ID_HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
+/** Room for parameters that were higher once, and not for one hash that takes a gigabyte. */
+const MOST_EXPENSIVE = { memoryCost: 131_072, timeCost: 10 }
+
 export type Passwords = {
   /** @throws AppError `unavailable` when the queue is full */
   hash(password: string): Promise<string>
@@ -66,8 +70,8 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
         return comparable && matches ? hash : undefined
       }),
     isOutdated(hash) {
-      const [, memory, time] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),/.exec(hash) ?? []
-      return Number(memory) < ARGON2ID.memoryCost || Number(time) < ARGON2ID.timeCost
+      const { memoryCost, timeCost } = costsOf(hash)
+      return memoryCost < ARGON2ID.memoryCost || timeCost < ARGON2ID.timeCost
     },
     get hashed() {
       return hashed
@@ -83,6 +87,14 @@ export function normalizePassword(password: string): string {
   return password.normalize('NFC')
 }
 
+/** Whether it is a hash of ours: whoever can write one must not choose what verifying it costs. */
 function isArgon2id(hash: string): boolean {
-  return /^\$argon2id\$v=19\$m=\d{1,7},t=\d{1,2},p=\d\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(hash)
+  const { memoryCost, timeCost } = costsOf(hash)
+  return memoryCost <= MOST_EXPENSIVE.memoryCost && timeCost <= MOST_EXPENSIVE.timeCost
+}
+
+/** @returns NaN for what is no argon2id hash */
+function costsOf(hash: string): { memoryCost: number; timeCost: number } {
+  const [, memory, time] = ARGON2ID_HASH.exec(hash) ?? []
+  return { memoryCost: Number(memory), timeCost: Number(time) }
 }
