@@ -6,7 +6,10 @@ import type { Panel } from './panel.ts'
 /** What every request may move: when a credential was last used, and how often somebody failed. */
 const MOVING = new Set(['last_used_at', 'last_seen_at', 'failed_attempts', 'last_login_at'])
 
-/** Every row of every table that holds users' data, without the columns that any request may move. */
+/** What a refused request may write too: that it was refused. */
+const RECORDS = ['strangers', 'audit_log', 'audit_horizon']
+
+/** Every row of every table that holds users' data, without what any request may move. */
 export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as string[] } = {}): Record<string, unknown[]> {
   const database = new Database(join(data, 'ncp.db'), { readonly: true })
   try {
@@ -14,7 +17,7 @@ export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as strin
     return Object.fromEntries(
       tables
         .map(({ name }) => name)
-        .filter((name) => !name.startsWith('sqlite_') && !except.includes(name))
+        .filter((name) => ![...RECORDS, ...except].includes(name) && !name.startsWith('sqlite_'))
         .map((name) => [name, database.query(`SELECT * FROM "${name}"`).all().map(withoutMoving)]),
     )
   } finally {

@@ -34,14 +34,18 @@ export type Operation = {
   parameters: Parameter[]
   /** The schema of the JSON body, where there is one. */
   body: Schema | undefined
+  /** The schemas of its successes. */
+  answers: Schema[]
 }
 
 type Documented = {
   operationId: string
   security?: object[]
   parameters?: Parameter[]
-  requestBody?: { content: { 'application/json': { schema: Schema } } }
+  requestBody?: { content: Json }
+  responses: Record<string, { content: Json }>
 }
+type Json = { 'application/json': { schema: Schema } }
 type Document = { paths: Record<string, Record<string, Documented>> }
 
 export async function operationsOf({ origin }: Panel): Promise<Operation[]> {
@@ -49,14 +53,19 @@ export async function operationsOf({ origin }: Panel): Promise<Operation[]> {
   const document = Bun.YAML.parse(yaml) as Document
   const { paths } = follow(document, document) as Document
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId, security = [], parameters = [], requestBody }]) => ({
-      id: operationId,
-      method: method.toUpperCase(),
-      path,
-      isOpen: security.length === 0,
-      parameters,
-      body: requestBody?.content['application/json'].schema,
-    })),
+    Object.entries(methods).map(
+      ([method, { operationId, security = [], parameters = [], requestBody, responses }]) => ({
+        id: operationId,
+        method: method.toUpperCase(),
+        path,
+        isOpen: security.length === 0,
+        parameters,
+        body: requestBody?.content['application/json'].schema,
+        answers: Object.entries(responses)
+          .filter(([status]) => status < '300')
+          .map(([, { content }]) => content['application/json'].schema),
+      }),
+    ),
   )
 }
 

@@ -1,0 +1,104 @@
+/** Password reset as a way in: whose password a token sets, what the steps are worth out of order, what a restart keeps. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { storedRows } from '../harness/database.ts'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { type Smtp, startSmtp } from '../harness/smtp.ts'
+
+const NEW_PASSWORD = 'an altogether different one'
+
+let smtp: Smtp
+let panel: Panel
+beforeAll(async () => {
+  smtp = await startSmtp()
+  panel = await startPanel({
+    mailServer: smtp.at(),
+    mailFrom: 'ncp@example.com',
+    publicUrl: 'https://panel.example.com',
+  })
+})
+afterAll(async () => {
+  await panel.stop()
+  await smtp.stop()
+})
+
+async function tokenOf({ email }: Customer): Promise<string> {
+  panel.clock.advance(60)
+  await panel.post('/auth/password-reset', undefined, { email })
+  await panel.context.passwordReset.flush()
+  await panel.context.outbox.deliver()
+  const mail = smtp.to(email).findLast(({ parsed }) => parsed.subject === 'Set a new password')
+  return /#token=([\w-]{43})$/m.exec(mail?.text ?? '')?.[1] ?? 'no mail'
+}
+
+const confirm = (body: object) => panel.post('/auth/password-reset/confirm', undefined, body)
+const login = ({ email }: Customer, password: string) => panel.post('/auth/login', undefined, { email, password })
+
+/** @see CVE-2026-18963, keycloak#51833: the step with the mail could be left out, or taken with another's token */
+describe('the confirmation of a reset', () => {
+  test('sets the password of the one who got the mail, and of nobody who is named beside the token', async () => {
+    const [ada, bob] = [await panel.customer(), await panel.customer()]
+    const token = await tokenOf(bob)
+    for (const named of [{ email: ada.email }, { user_id: ada.id }, { id: ada.id }, { username: ada.email }]) {
+      expect((await confirm({ token, password: NEW_PASSWORD, ...named })).status).toBe(422)
+    }
+    expect((await confirm({ token, password: NEW_PASSWORD })).status).toBe(200)
+    expect([(await login(ada, NEW_PASSWORD)).status, (await login(bob, NEW_PASSWORD)).status]).toEqual([401, 200])
+    expect((await login(ada, PASSWORD)).status).toBe(200)
+  })
+
+  test('is nothing without the request before it, whatever is sent for the token', async () => {
+    const ada = await panel.customer()
+    const before = storedRows(panel, { except: ['outbox'] })
+    for (const token of [
+      '',
+      ' ',
+      'null',
+      'undefined',
+      '0',
+      '%',
+      '_'.repeat(43),
+      'A'.repeat(43),
+      ada.token.slice(0, 128),
+    ]) {
+      expect([token, (await confirm({ token, password: NEW_PASSWORD })).status]).toEqual([token, 422])
+    }
+    for (const token of [null, true, 0, [], {}, { $ne: '' }]) {
+      expect((await confirm({ token, password: NEW_PASSWORD })).status).toBe(400)
+    }
+    expect(storedRows(panel, { except: ['outbox'] })).toEqual(before)
+  })
+
+  test('takes the token exactly: not in another case, not with a space, not a part of it', async () => {
+    const ada = await panel.customer()
+    const token = await tokenOf(ada)
+    for (const other of [
+      token.toUpperCase(),
+      token.toLowerCase(),
+      ` ${token}`,
+      `${token} `,
+      `${token}=`,
+      token.slice(0, -1),
+    ]) {
+      expect((await confirm({ token: other, password: NEW_PASSWORD })).status).toBe(422)
+    }
+    expect((await confirm({ token, password: NEW_PASSWORD })).status).toBe(200)
+  })
+
+  /** @see flask-security#258, LemmyNet#3714, gumroad#4065, Pterodactyl 0.7.9: a reset logged in, around the second factor */
+  test('gives no JWT and sets no cookie', async () => {
+    const ada = await panel.customer()
+    const answer = await confirm({ token: await tokenOf(ada), password: NEW_PASSWORD })
+    expect([answer.status, answer.data, answer.headers.get('set-cookie')]).toEqual([200, null, null])
+  })
+})
+
+/** @see own-pay#298, veritas-kanban#597, mastodon#12928: whoever was in, stayed in */
+test('a reset ends what a thief of the session could still do, a change of the password by that session included', async () => {
+  const ada = await panel.customer()
+  const stolen = await panel.login(ada.email)
+  await confirm({ token: await tokenOf(ada), password: NEW_PASSWORD })
+  const body = { current_password: NEW_PASSWORD, new_password: 'one that the thief would like' }
+  expect((await panel.post('/auth/password', stolen, body)).status).toBe(401)
+  expect((await panel.post('/auth/api-keys', stolen, { name: 'x' })).status).toBe(401)
+  expect((await panel.post('/auth/2fa/setup', stolen, { password: NEW_PASSWORD })).status).toBe(401)
+})
