@@ -11,10 +11,10 @@ import { siteRoutes } from './features/sites/routes.ts'
 import { adminSubscriptionRoutes, subscriptionRoutes } from './features/subscriptions/routes.ts'
 import { userRoutes } from './features/users/routes.ts'
 import { createAllow } from './http/allow.ts'
-import { errors } from './http/errors.ts'
+import { createErrors } from './http/errors.ts'
 import { gate } from './http/gate.ts'
 import { createGuard, type Guard } from './http/guard.ts'
-import { baseHeaders } from './http/headers.ts'
+import { handOver } from './http/visit.ts'
 
 /** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
 const strict = { strictPath: true, normalize: false } as const
@@ -26,28 +26,35 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 
-  return (
-    new Elysia(strict)
-      // 1. Every response starts from the same headers.
-      .headers(baseHeaders)
-      // 2. Whatever is thrown from here on becomes the envelope; an unknown route too.
-      .use(errors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) }))
-      // 3. Before routing: request id, address, credential, rate limit.
-      .use(gate({ limiter, policies, peerAddress, clientAddress, authenticate: credentials.authenticate }))
-      // 4. The route: its guard asks who calls, its schemas what is sent, its service answers.
-      .use(described)
-      .use(docs)
-  )
+  // Whatever is thrown becomes the envelope; an unknown route too.
+  const errors = createErrors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) })
+
+  // The route: its guard asks who calls, its schemas what is sent, its service answers.
+  const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)
+
+  return {
+    routes: router.routes,
+    // Before routing: request id, address, credential, rate limit, and the headers of every response.
+    fetch: gate({
+      limiter,
+      policies,
+      peerAddress,
+      clientAddress,
+      authenticate: credentials.authenticate,
+      route: router.fetch,
+      refuse: errors.refuse,
+    }),
+  }
 }
 
 /** The routes that the OpenAPI document describes. */
 function routes(context: Context, guard: Guard) {
-  const { apiKeys, settings, sites, subscriptions, users } = context
+  const { apiKeys, settings, sites, pages, subscriptions, users } = context
   const { login, sessions, password, passwordReset, twoFactor, tokens } = context
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
     .use(authRoutes({ guard, login, sessions, password, passwordReset, twoFactor, tokens, getUser: users.get }))
     .use(apiKeyRoutes({ guard, apiKeys }))
-    .use(siteRoutes({ guard, sites }))
+    .use(siteRoutes({ guard, sites, pages }))
     .use(subscriptionRoutes({ guard, subscriptions }))
     .use(userRoutes({ guard, users }))
     .use(adminSubscriptionRoutes({ guard, subscriptions }))

@@ -25,6 +25,7 @@ import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
 import { createInitialAdmin } from './features/users/initial-admin.ts'
 import { createUsers } from './features/users/users.ts'
 import { createAccessTokens } from './http/access-token.ts'
+import { createPageCache } from './http/page-cache.ts'
 import { createClientAddress, parseRanges } from './limiter/address.ts'
 import { createLimiter } from './limiter/limiter.ts'
 import { createPolicies } from './limiter/policies.ts'
@@ -136,6 +137,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     apiKeys,
     subscriptions,
     sites,
+    pages: createPageCache(store),
     readiness: {
       is: () => isReady,
       set(ready: boolean) {

@@ -80,12 +80,17 @@ test('only config/load.ts reads the environment', () => {
   ])
 })
 
-test('routes never return status(), and nothing below the gate makes a Response but the docs and the last resort', () => {
+test('routes never return status(), and few make a Response', () => {
   expect(files.filter((file) => /return status\(|\berror\(\d/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => /new Response\(/.test(sourceOf(file)))).toEqual([
     'src/docs/routes.ts',
+    'src/http/errors.ts',
     'src/http/listen.ts',
   ])
+})
+
+test('response headers are set in the visit, where `set.headers` would be lost', () => {
+  expect(files.filter((file) => /set\.headers\b/.test(sourceOf(file)))).toEqual(['src/http/visit.ts'])
 })
 
 test('only the store and the migrations know SQLite', () => {

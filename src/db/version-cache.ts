@@ -1,38 +1,59 @@
 /** Remembers what was read from the store for one version of it. */
+import type { Awaitable } from '../core/awaitable.ts'
 import type { Store } from './store.ts'
 
 export type VersionCache<Value> = {
-  /** Gives what is remembered, or loads and remembers it. What `load` doesn't find (undefined) is looked for again. */
-  get<Found extends Value | undefined>(key: string, load: () => Promise<Found>): Promise<Found>
+  /** Gives what is remembered, at once; or loads and remembers it. What `load` doesn't find (undefined) is looked for again. */
+  get<Found extends Value | undefined>(key: string, load: () => Promise<Found>): Awaitable<Found>
 }
 
 /**
  * Any commit of any process moves the version and empties the cache: what another process revokes or changes holds at the
  * next request, and no code has to remember to invalidate.
  *
- * @param maxEntries beyond which the cache starts anew
+ * @param capacity the weight of all entries together, beyond which the cache starts anew
+ * @param weigh the weight of an entry: without it each weighs 1
  */
-export function createVersionCache<Value>(store: Pick<Store, 'version'>, maxEntries: number): VersionCache<Value> {
+export function createVersionCache<Value>(
+  store: Pick<Store, 'version'>,
+  capacity: number,
+  weigh: (value: Value) => number = () => 1,
+): VersionCache<Value> {
   let entries = new Map<string, Value>()
+  let weight = 0
   let version = Number.NaN
 
+  function restart(): void {
+    entries = new Map()
+    weight = 0
+  }
+
+  async function loadInto<Found extends Value | undefined>(
+    current: Map<string, Value>,
+    key: string,
+    load: () => Promise<Found>,
+  ): Promise<Found> {
+    const found = await load()
+    // Another version by now, or another request was quicker.
+    if (found === undefined || current !== entries || current.has(key)) return found
+    const added = weigh(found)
+    if (weight + added > capacity) restart()
+    entries.set(key, found)
+    weight += added
+    return found
+  }
+
   return {
-    async get<Found extends Value | undefined>(key: string, load: () => Promise<Found>): Promise<Found> {
+    get<Found extends Value | undefined>(key: string, load: () => Promise<Found>): Awaitable<Found> {
       const now = store.version()
       if (now !== version) {
-        entries = new Map()
+        restart()
         version = now
       }
-      // Of this version, whatever happens while loading: what is read later can only be newer than its key says.
-      const current = entries
-      const known = current.get(key)
+      const known = entries.get(key)
       if (known !== undefined) return known as Found
-      const found = await load()
-      if (found !== undefined) {
-        if (current.size >= maxEntries) current.clear()
-        current.set(key, found)
-      }
-      return found
+      // Into the entries of this version, whatever happens while loading: what is read later can only be newer.
+      return loadInto(entries, key, load)
     },
   }
 }

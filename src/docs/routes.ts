@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import favicon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
 import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import { type Visit, visit } from '../http/visit.ts'
 import { openApiDocument } from './openapi.ts'
 
 const PATH = '/api/docs'
@@ -52,24 +53,29 @@ export function docsRoutes(described: AnyElysia) {
   const hidden = { detail: { hide: true } }
 
   return new Elysia({ prefix: PATH })
-    .get('', ({ set }) => serve(set, page, 'text/html; charset=utf-8'), hidden)
-    .get('/start.js', ({ set }) => serve(set, start, 'text/javascript; charset=utf-8'), hidden)
-    .get('/swagger-ui-bundle.js', ({ set }) => serve(set, Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
-    .get('/swagger-ui.css', ({ set }) => serve(set, Bun.file(stylesheet), 'text/css; charset=utf-8'), hidden)
-    .get('/favicon.png', ({ set }) => serve(set, Bun.file(favicon), 'image/png'), hidden)
+    .use(visit)
+    .get('', ({ visit }) => serve(visit, page, 'text/html; charset=utf-8'), hidden)
+    .get('/start.js', ({ visit }) => serve(visit, start, 'text/javascript; charset=utf-8'), hidden)
+    .get(
+      '/swagger-ui-bundle.js',
+      ({ visit }) => serve(visit, Bun.file(script), 'text/javascript; charset=utf-8'),
+      hidden,
+    )
+    .get('/swagger-ui.css', ({ visit }) => serve(visit, Bun.file(stylesheet), 'text/css; charset=utf-8'), hidden)
+    .get('/favicon.png', ({ visit }) => serve(visit, Bun.file(favicon), 'image/png'), hidden)
     .get(
       '/openapi.yaml',
-      async ({ set }) => {
+      async ({ visit }) => {
         yaml ??= openApiDocument(described).then((document) => Bun.YAML.stringify(document, null, 2))
-        return serve(set, await yaml, 'application/yaml; charset=utf-8')
+        return serve(visit, await yaml, 'application/yaml; charset=utf-8')
       },
       hidden,
     )
 }
 
-function serve(set: { headers: Record<string, string | number> }, body: string | Blob, contentType: string): Response {
-  set.headers['content-type'] = contentType
-  set.headers['content-security-policy'] = CONTENT_SECURITY_POLICY
-  set.headers['cache-control'] = 'no-cache'
+function serve({ responseHeaders }: Visit, body: string | Blob, contentType: string): Response {
+  responseHeaders.set('content-type', contentType)
+  responseHeaders.set('content-security-policy', CONTENT_SECURITY_POLICY)
+  responseHeaders.set('cache-control', 'no-cache')
   return new Response(body)
 }

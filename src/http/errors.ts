@@ -4,6 +4,7 @@ import { ValueErrorType } from '@sinclair/typebox/errors'
 import { Elysia, ParseError, type TSchema, ValidationError } from 'elysia'
 import { AppError, catalogue } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import type { ErrorEnvelope } from './envelope.ts'
 import { checksOf } from './schema.ts'
 import { type Visit, visit } from './visit.ts'
 
@@ -13,22 +14,36 @@ export type ErrorOptions = {
   allow(path: string): string | undefined
 }
 
-export function errors({ log, allow }: ErrorOptions) {
-  return new Elysia({ name: 'errors' })
-    .use(visit)
-    .onError(({ error: thrown, code, set, path, visit }) => {
-      const error = code === 'NOT_FOUND' ? unknownRoute(allow(path)) : toAppError(thrown)
-      if (!error) {
-        log.error({ requestId: visit.requestId, path, err: thrown }, 'unexpected error')
-      }
-      const { code: cause, message, headers } = error ?? new AppError('internal')
-      const { status, error: text } = catalogue[cause]
-      set.status = status
-      if (status === 401) set.headers['www-authenticate'] = challenge(visit)
-      Object.assign(set.headers, headers)
-      return { data: null, error: text, message }
-    })
-    .as('global')
+export function createErrors({ log, allow }: ErrorOptions) {
+  /** What to answer; the headers that belong to it are set. */
+  function explain(thrown: unknown, visit: Visit): { status: number; body: typeof ErrorEnvelope.static } {
+    const error = toAppError(thrown)
+    if (!error) log.error({ requestId: visit.requestId, path: visit.path, err: thrown }, 'unexpected error')
+    const { code, message, headers } = error ?? new AppError('internal')
+    const { status, error: text } = catalogue[code]
+    const { responseHeaders } = visit
+    if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
+    for (const [name, value] of Object.entries(headers)) responseHeaders.set(name, value)
+    return { status, body: { data: null, error: text, message } }
+  }
+
+  return {
+    /** For Elysia: answers what routes throw, and paths that nothing serves. */
+    hook: new Elysia({ name: 'errors' })
+      .use(visit)
+      .onError(({ error: thrown, code, set, visit }) => {
+        const { status, body } = explain(code === 'NOT_FOUND' ? unknownRoute(allow(visit.path)) : thrown, visit)
+        set.status = status
+        return body
+      })
+      .as('global'),
+
+    /** For whoever stands outside of Elysia. */
+    refuse(thrown: unknown, visit: Visit): Response {
+      const { status, body } = explain(thrown, visit)
+      return new Response(JSON.stringify(body), { status, headers: visit.responseHeaders })
+    },
+  }
 }
 
 function unknownRoute(allowed: string | undefined): AppError {

@@ -1,12 +1,15 @@
 /** The gate: every request passes here before it is routed, so that 401, 404, 413 and 429 carry its headers too. */
-import { Elysia } from 'elysia'
+import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Limiter, Verdict } from '../limiter/limiter.ts'
 import type { Policies } from '../limiter/policies.ts'
 import { readBearer } from './bearer.ts'
-import { type Visit, visit } from './visit.ts'
+import { newResponseHeaders } from './headers.ts'
+import { remember, type Visit } from './visit.ts'
+
+export type Fetch = (request: Request) => Awaitable<Response>
 
 /** The first index of a URL at which Elysia looks for its path. */
 const ELYSIA_PATH_START = 11
@@ -18,67 +21,84 @@ export type GateOptions = {
   peerAddress(request: Request): string | undefined
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
   /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
-  authenticate(bearer: string): Promise<Principal | undefined>
+  authenticate(bearer: string): Awaitable<Principal | undefined>
+  /** Routes the request. */
+  route: Fetch
+  /** Answers whatever is thrown here, or comes through from a route. */
+  refuse(thrown: unknown, visit: Visit): Response
 }
 
-export function gate(options: GateOptions) {
-  const { limiter, policies } = options
+/**
+ * A function around Elysia and no hook of it: Elysia would wait for a hook that may take its time at every request, this
+ * one waits only where a credential has to be read from the database. What it refuses never comes to the router.
+ */
+export function gate(options: GateOptions): Fetch {
+  const { limiter, policies, refuse, route } = options
 
-  return new Elysia({ name: 'gate' })
-    .use(visit)
-    .onRequest(async (context) => {
-      const { request, set } = context
-      // The path as the router will read it, which Elysia has in the context already but leaves out of this hook's type.
-      const { path } = context as typeof context & { path: string }
-      const { headers } = request
-      const arrived: Visit = {
-        requestId: Bun.randomUUIDv7(),
-        client: options.clientAddress(options.peerAddress(request), headers.get('x-forwarded-for')),
-        bearer: undefined,
-        credentialSent: false,
-        principal: undefined,
-      }
-      context.visit = arrived
-      set.headers['x-request-id'] = arrived.requestId
-
-      const policy = policies.byAddress(request.method, path)
-      // Where the address decides, no credential is looked at: a refused login costs no query.
-      if (!policy) await recognize(arrived, headers)
-      const verdict = policy
-        ? limiter.take(policy, arrived.client.group)
-        : arrived.principal
-          ? limiter.take(policies.user, `${arrived.principal.userId}`)
-          : limiter.take(policies.anonymous, arrived.client.group)
-      tell(verdict, set.headers)
-      if (!verdict.allowed) throw new AppError('rate_limited', undefined, { 'retry-after': `${verdict.retryAfter}` })
-
-      requireOneHost(headers, request.url)
-      requireUniqueParameters(request.url)
+  function pass(request: Request, arrived: Visit): Awaitable<Response> {
+    const { group } = arrived.client
+    const byAddress = policies.byAddress(request.method, arrived.path)
+    // Where the address decides, no credential is looked at: a refused login costs no query.
+    if (byAddress) return admit(request, arrived, limiter.take(byAddress, group))
+    return whenKnown(recognize(request.headers, arrived), (principal) => {
+      arrived.principal = principal
+      const verdict = principal
+        ? limiter.take(policies.user, `${principal.userId}`)
+        : limiter.take(policies.anonymous, group)
+      return admit(request, arrived, verdict)
     })
-    .as('global')
+  }
 
-  async function recognize(arrived: Visit, headers: Headers): Promise<void> {
+  function recognize(headers: Headers, arrived: Visit): Awaitable<Principal | undefined> {
     const authorization = headers.get('authorization')
-    if (authorization === null) return
+    if (authorization === null) return undefined
     arrived.credentialSent = true
     const bearer = readBearer(authorization)
-    if (bearer === undefined) return
-    // One spelling for whoever reads the header next, whatever case and spaces the client used.
-    if (authorization !== `Bearer ${bearer}`) headers.set('authorization', `Bearer ${bearer}`)
-    const principal = await options.authenticate(bearer)
-    if (!principal) return
-    arrived.bearer = bearer
-    arrived.principal = principal
+    return bearer === undefined ? undefined : options.authenticate(bearer)
+  }
+
+  function admit(request: Request, { responseHeaders }: Visit, verdict: Verdict): Awaitable<Response> {
+    tell(verdict, responseHeaders)
+    if (!verdict.allowed) throw new AppError('rate_limited', undefined, { 'retry-after': `${verdict.retryAfter}` })
+    requireOneHost(request)
+    requireUniqueParameters(request.url)
+    return route(request)
+  }
+
+  return (request) => {
+    const requestId = Bun.randomUUIDv7()
+    const arrived: Visit = {
+      requestId,
+      path: pathOf(request.url),
+      client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),
+      credentialSent: false,
+      principal: undefined,
+      responseHeaders: newResponseHeaders(requestId),
+    }
+    remember(request, arrived)
+    try {
+      const response = pass(request, arrived)
+      return response instanceof Promise ? response.catch((thrown) => refuse(thrown, arrived)) : response
+    } catch (thrown) {
+      return refuse(thrown, arrived)
+    }
   }
 }
 
+/** As Elysia reads it: a limit on a path must hold for what is routed. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', ELYSIA_PATH_START)
+  const end = url.indexOf('?', start + 1)
+  return url.substring(start, end === -1 ? undefined : end)
+}
+
 /** The contract's three headers, and the standard's two (draft-ietf-httpapi-ratelimit-headers). */
-function tell({ policy, remaining, resetAt, retryAfter }: Verdict, headers: Record<string, string | number>): void {
-  headers['x-ratelimit-limit'] = `${policy.limit}`
-  headers['x-ratelimit-remaining'] = `${remaining}`
-  headers['x-ratelimit-reset'] = `${resetAt}`
-  headers['ratelimit-policy'] = `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`
-  headers.ratelimit = `"${policy.name}";r=${remaining};t=${retryAfter}`
+function tell({ policy, remaining, resetAt, retryAfter }: Verdict, headers: Headers): void {
+  headers.set('x-ratelimit-limit', `${policy.limit}`)
+  headers.set('x-ratelimit-remaining', `${remaining}`)
+  headers.set('x-ratelimit-reset', `${resetAt}`)
+  headers.set('ratelimit-policy', `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`)
+  headers.set('ratelimit', `"${policy.name}";r=${remaining};t=${retryAfter}`)
 }
 
 /** Of two values, the router would take one and a program in front of it perhaps the other. */
@@ -90,7 +110,7 @@ function requireUniqueParameters(url: string): void {
 }
 
 /** RFC 9112 §3.2: exactly one Host. Bun joins two with a comma, and lets HTTP/1.0 come without. */
-function requireOneHost(headers: Headers, url: string): void {
+function requireOneHost({ headers, url }: Request): void {
   const host = headers.get('host')
   if (!host || host.includes(',')) throw new AppError('bad_request', 'Host: exactly one Host header is required')
   // Elysia looks for the path from there on: a shorter origin would lose its first segment, and pass a proxy's rules.

@@ -1,5 +1,4 @@
 /** Who may call a route: the `auth` macro refuses before the body is read, so a stranger learns nothing from it. */
-import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
@@ -13,7 +12,7 @@ import { type Visit, visit } from './visit.ts'
  */
 export type Access = 'user' | 'session' | 'admin'
 
-type Context = { request: Request; visit: Visit; bearer?: string | undefined }
+type Context = { request: Request; visit: Visit }
 
 /**
  * Gives routes the `auth` macro, which asks who calls and gives the handler a `principal`.
@@ -23,16 +22,12 @@ type Context = { request: Request; visit: Visit; bearer?: string | undefined }
 export function createGuard({ maxBodyBytes }: { maxBodyBytes: number }) {
   return new Elysia({ name: 'guard' })
     .use(visit)
-    .use(bearer())
     .decorate('maxBodyBytes', maxBodyBytes)
     .macro({
       auth(access: Access) {
         return {
           transform(context: Context) {
             authorize(context.visit, access)
-            // The plugin also takes a token from the query, and `BearerXabc` for `abc`. What it hands to the
-            // handlers must be the credential that the gate has checked.
-            if (context.bearer !== context.visit.bearer) throw new AppError('not_authenticated')
           },
           resolve({ visit }: Context) {
             return { principal: authorize(visit, access) }

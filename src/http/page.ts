@@ -1,7 +1,8 @@
 /** Pages on the wire: `limit` and `cursor` in, a Link header out (RFC 8288). */
 import { t } from 'elysia'
-import { PAGE_LIMIT, type Page, type PageRequest, pageRequest } from '../core/page.ts'
+import { PAGE_LIMIT, type PageRequest, pageRequest } from '../core/page.ts'
 import { integerText, text, toInteger } from './schema.ts'
+import type { Visit } from './visit.ts'
 
 /** The query parameters of every list. */
 export const pageQuery = {
@@ -26,10 +27,10 @@ export function pageOfQuery({ limit, cursor }: PageQuery): PageRequest {
 
 /** Names the next page in a Link header: a relative reference, so that it never repeats a Host that the client made up. */
 export function linkNext(
-  { set, path, query }: { set: { headers: Record<string, string | number> }; path: string; query: object },
-  { nextCursor }: Page<unknown>,
+  { visit, query }: { visit: Visit; query: object },
+  { nextCursor }: { nextCursor?: string | undefined },
 ): void {
   if (nextCursor === undefined) return
   const parameters = new URLSearchParams({ ...query, cursor: nextCursor })
-  set.headers.link = `<${path}?${parameters}>; rel="next"`
+  visit.responseHeaders.set('link', `<${visit.path}?${parameters}>; rel="next"`)
 }

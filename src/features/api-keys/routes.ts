@@ -38,9 +38,9 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
     )
     .get(
       '',
-      async ({ principal, query, path, set }) => {
+      async ({ principal, query, visit }) => {
         const page = await apiKeys.list(principal.userId, pageOfQuery(query))
-        linkNext({ set, path, query }, page)
+        linkNext({ visit, query }, page)
         return envelope(page.rows.map(toApiKey))
       },
       {

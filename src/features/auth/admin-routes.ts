@@ -23,10 +23,10 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
     .use(guard)
     .get(
       '',
-      async ({ principal: { credential }, params, query, path, set }) => {
+      async ({ principal: { credential }, params, query, visit }) => {
         const user = await getUser(toInteger(params.id))
         const page = await sessions.list(user.id, pageOfQuery(query))
-        linkNext({ set, path, query }, page)
+        linkNext({ visit, query }, page)
         const currentId = credential.kind === 'jwt' ? credential.sessionId : undefined
         return envelope(page.rows.map((session) => toSession(session, currentId)))
       },

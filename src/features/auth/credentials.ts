@@ -1,5 +1,6 @@
 /** From a bearer value to the principal behind it: the one place where API keys and JWTs are recognised. */
 import { eq, sql } from 'drizzle-orm'
+import { type Awaitable, whenKnown } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Credential, isExpired, type Principal } from '../../core/principal.ts'
 import { sha256 } from '../../crypto/secret.ts'
@@ -63,23 +64,29 @@ export function createCredentials({ store, clock, verifyToken, record }: Credent
     return { userId: row.userId, role: row.role, credential }
   }
 
+  /** Not cached: time passes without a commit. */
+  function admit(principal: Principal | undefined): Principal | undefined {
+    if (!principal || isExpired(principal.credential, clock.now())) return undefined
+    record(principal.credential)
+    return principal
+  }
+
   return {
     /**
-     * @returns the principal, or undefined for a credential that is malformed, unknown, forged, expired, revoked or of
-     * a disabled user
+     * @returns the principal, at once where it is remembered; undefined for a credential that is malformed, unknown,
+     * forged, expired, revoked or of a disabled user
      */
-    async authenticate(bearer: string): Promise<Principal | undefined> {
+    authenticate(bearer: string): Awaitable<Principal | undefined> {
       const isKey = bearer.startsWith('ncp_')
       if (isKey && !API_KEY.test(bearer)) return undefined
       const hash = isKey ? sha256(bearer) : ''
       // Only a key's hash is kept in memory. The colon, which no bearer value contains, keeps it apart from tokens:
       // otherwise whoever read the hashes in a stolen backup could send one of them as a token.
       const cacheKey = isKey ? `key:${hash}` : bearer
-      const principal = await cache.get(cacheKey, () => (isKey ? byKey(hash) : byToken(bearer)))
-      // Not cached: time passes without a commit.
-      if (!principal || isExpired(principal.credential, clock.now())) return undefined
-      record(principal.credential)
-      return principal
+      return whenKnown(
+        cache.get(cacheKey, () => (isKey ? byKey(hash) : byToken(bearer))),
+        admit,
+      )
     },
   }
 }

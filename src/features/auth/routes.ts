@@ -99,9 +99,9 @@ export function authRoutes({
     )
     .get(
       '/sessions',
-      async ({ principal, query, path, set }) => {
+      async ({ principal, query, visit }) => {
         const page = await sessions.list(principal.userId, pageOfQuery(query))
-        linkNext({ set, path, query }, page)
+        linkNext({ visit, query }, page)
         return envelope(page.rows.map((session) => model.toSession(session, sessionIdOf(principal))))
       },
       {

@@ -18,7 +18,7 @@ export type Settings = ReturnType<typeof createSettings>
 export function createSettings({ store, clock }: { store: Store; clock: Clock }) {
   const cache = createVersionCache<SettingValues>(store, 1)
 
-  function read(): Promise<SettingValues> {
+  async function read(): Promise<SettingValues> {
     return cache.get('settings', async () => {
       const rows = await store.read.select().from(table)
       const stored = Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)]))

@@ -1,9 +1,11 @@
 /** `/sites`. */
 import { Elysia, t } from 'elysia'
+import { whenKnown } from '../../core/awaitable.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import type { PageCache } from '../../http/page-cache.ts'
 import { closed, idParams } from '../../http/schema.ts'
 import {
   ChangeSite,
@@ -21,15 +23,21 @@ import type { Sites } from './sites.ts'
 
 const tag = 'Sites'
 
-export function siteRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
+export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites; pages: PageCache }) {
   return new Elysia({ prefix: '/sites' })
     .use(guard)
     .get(
       '',
-      async ({ principal, query, path, set }) => {
-        const page = await sites.list(principal, toSiteFilter(query), pageOfQuery(query))
-        linkNext({ set, path, query }, page)
-        return envelope(page.rows.map(toSite))
+      ({ principal, query, visit }) => {
+        const sent = pages.get('sites', principal, query, async () => {
+          const { rows, nextCursor } = await sites.list(principal, toSiteFilter(query), pageOfQuery(query))
+          return { body: JSON.stringify(envelope(rows.map(toSite))), nextCursor }
+        })
+        const body = whenKnown(sent, (page) => {
+          linkNext({ visit, query }, page)
+          return page.body
+        })
+        return body
       },
       {
         ...operation('user', {

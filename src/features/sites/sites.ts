@@ -8,7 +8,6 @@ import type { Principal } from '../../core/principal.ts'
 import { contains } from '../../db/contains.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
-import { createVersionCache } from '../../db/version-cache.ts'
 import { normalizeDomain } from './domain.ts'
 
 type SiteRow = typeof sites.$inferSelect
@@ -30,10 +29,6 @@ export type SiteChanges = {
   status?: 'active' | 'disabled'
 }
 
-/** Pages kept, of so many sites each at the most: some 50 MB when all are full. */
-const CACHED_PAGES = 1000
-const CACHED_PAGE_LIMIT = 100
-
 export type SitesOptions = {
   store: Store
   clock: Clock
@@ -46,9 +41,6 @@ export type SitesOptions = {
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites({ store, clock, findSubscription, findDefaultSubscription }: SitesOptions) {
-  /** What the same caller saw of the same version: reading it again costs thirty times the rest of the request. */
-  const pages = createVersionCache<Page<Site>>(store, CACHED_PAGES)
-
   /** The contract's subscription context: the one that is named, or the default one. */
   async function subscriptionOf(principal: Principal, id: number | undefined): Promise<SubscriptionRow> {
     return id === undefined ? findDefaultSubscription(principal.userId) : findSubscription(principal, id)
@@ -77,31 +69,6 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
     return site
   }
 
-  async function readPage(principal: Principal, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
-    const { subscriptionId, domain } = filter
-    const everywhere = principal.role === 'admin' && subscriptionId === undefined
-    const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
-    const site = store.read
-      .select()
-      .from(sites)
-      .where(
-        and(
-          gt(sites.id, page.afterId),
-          within === undefined ? undefined : eq(sites.subscriptionId, within),
-          domain === undefined ? undefined : hasName(store.read, domain),
-        ),
-      )
-      .orderBy(asc(sites.id))
-      .limit(page.limit + 1)
-      .as('site')
-    const rows = await store.read
-      .select()
-      .from(site)
-      .innerJoin(siteDomains, eq(siteDomains.siteId, site.id))
-      .orderBy(asc(site.id), asc(siteDomains.position))
-    return pageOf(gatherNames(rows.map(({ site, site_domains: { domain: name } }) => ({ site, name }))), page)
-  }
-
   return {
     find,
 
@@ -110,11 +77,29 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
      * @param filter.domain part of the domain or of an alias
      * @throws AppError `not_found`, `forbidden`
      */
-    list(principal: Principal, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
-      const read = () => readPage(principal, filter, page)
-      if (page.limit > CACHED_PAGE_LIMIT) return read()
-      const { userId, role } = principal
-      return pages.get(JSON.stringify([userId, role, filter, page]), read)
+    async list(principal: Principal, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
+      const { subscriptionId, domain } = filter
+      const everywhere = principal.role === 'admin' && subscriptionId === undefined
+      const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
+      const site = store.read
+        .select()
+        .from(sites)
+        .where(
+          and(
+            gt(sites.id, page.afterId),
+            within === undefined ? undefined : eq(sites.subscriptionId, within),
+            domain === undefined ? undefined : hasName(store.read, domain),
+          ),
+        )
+        .orderBy(asc(sites.id))
+        .limit(page.limit + 1)
+        .as('site')
+      const rows = await store.read
+        .select()
+        .from(site)
+        .innerJoin(siteDomains, eq(siteDomains.siteId, site.id))
+        .orderBy(asc(site.id), asc(siteDomains.position))
+      return pageOf(gatherNames(rows.map(({ site, site_domains: { domain: name } }) => ({ site, name }))), page)
     },
 
     /**

@@ -27,9 +27,9 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     .use(guard)
     .get(
       '',
-      async ({ principal, query, path, set }) => {
+      async ({ principal, query, visit }) => {
         const page = await subscriptions.list(pageOfQuery(query), { userId: principal.userId })
-        linkNext({ set, path, query }, page)
+        linkNext({ visit, query }, page)
         return envelope(page.rows.map(toSubscription))
       },
       {
@@ -72,9 +72,9 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     .use(guard)
     .get(
       '',
-      async ({ query, path, set }) => {
+      async ({ query, visit }) => {
         const page = await subscriptions.list(pageOfQuery(query), toSubscriptionFilter(query))
-        linkNext({ set, path, query }, page)
+        linkNext({ visit, query }, page)
         return envelope(page.rows.map(toSubscription))
       },
       {

@@ -23,9 +23,9 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     .use(guard)
     .get(
       '',
-      async ({ query, path, set }) => {
+      async ({ query, visit }) => {
         const page = await users.list(pageOfQuery(query), query)
-        linkNext({ set, path, query }, page)
+        linkNext({ visit, query }, page)
         return envelope(page.rows.map(toAccount))
       },
       {

@@ -1,0 +1,15 @@
+/** Values that are at hand, or will be. */
+
+/**
+ * What the hot path works with. A promise that is already settled still costs a request about as much as all of its
+ * headers, so that where an answer is at hand it is given as it is.
+ */
+export type Awaitable<Value> = Value | Promise<Value>
+
+/** Goes on with a value, at once where it is at hand. */
+export function whenKnown<Value, Result>(
+  value: Awaitable<Value>,
+  next: (value: Value) => Awaitable<Result>,
+): Awaitable<Result> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
