@@ -10,10 +10,11 @@ import { settingRoutes } from './features/settings/routes.ts'
 import { siteRoutes } from './features/sites/routes.ts'
 import { adminSubscriptionRoutes, subscriptionRoutes } from './features/subscriptions/routes.ts'
 import { userRoutes } from './features/users/routes.ts'
-import { createAllow } from './http/allow.ts'
 import { createErrors } from './http/errors.ts'
 import { gate } from './http/gate.ts'
 import { createGuard, type Guard } from './http/guard.ts'
+import { createObserver } from './http/observer.ts'
+import { createRouteTable } from './http/route-table.ts'
 import { handOver } from './http/visit.ts'
 
 /** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
@@ -26,8 +27,10 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 
+  const { allow, routeOf } = createRouteTable([...described.routes, ...docs.routes])
+
   // Whatever is thrown becomes the envelope; an unknown route too.
-  const errors = createErrors({ log, allow: createAllow(() => [...described.routes, ...docs.routes]) })
+  const errors = createErrors({ log, allow })
 
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
   const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)
@@ -43,6 +46,8 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       authenticate: credentials.authenticate,
       route: router.fetch,
       refuse: errors.refuse,
+      // At the end: what became of the request, for the log.
+      observe: createObserver({ routeOf, log }),
     }),
   }
 }

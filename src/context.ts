@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from './config/schema.ts'
 import type { Clock } from './core/clock.ts'
-import type { Log } from './core/log.ts'
+import type { RequestLog } from './core/log.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
@@ -42,7 +42,7 @@ const RESET_FLUSH_MS = 1000
 /**
  * @throws Error when the data directory, the database or a secret can't be used
  */
-export async function createContext({ config, clock, log }: { config: Config; clock: Clock; log: Log }) {
+export async function createContext({ config, clock, log }: { config: Config; clock: Clock; log: RequestLog }) {
   // One that is there already may serve others too, and keeps its mode; the files in it are for their owner alone.
   mkdirSync(config.data, { recursive: true, mode: 0o700 })
   const inData = (name: string) => join(config.data, name)

@@ -7,9 +7,9 @@ import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
-import { createLog } from '../core/log.ts'
 import type { User } from '../features/users/users.ts'
 import { configOf } from './flags.ts'
+import { openLog } from './open-log.ts'
 
 /** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
 function installed(config: Config): Config {
@@ -24,7 +24,7 @@ export async function onInstallation(command: Command, work: (context: Context) 
 
 /** Opens a data directory, making it where needed, for the time of `work`. */
 export async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
-  const context = await createContext({ config, clock: systemClock, log: createLog(config.logLevel) })
+  const context = await createContext({ config, clock: systemClock, log: openLog(config).log })
   try {
     await work(context)
   } finally {

@@ -8,12 +8,12 @@ import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
-import { createLog } from '../core/log.ts'
 import { listen } from '../http/listen.ts'
 import { ownCertificate, readCertificate } from '../tls/certificate.ts'
 import { checkGivenCertificate } from './check-certificate.ts'
 import { seedDemo } from './demo.ts'
 import { configOf, withSettings } from './flags.ts'
+import { openLog } from './open-log.ts'
 import { print } from './output.ts'
 
 /** After this long, connections that still have a request in flight are cut. */
@@ -31,7 +31,7 @@ export function addServe(program: Command): void {
 
 async function serve(config: Config, demo: boolean): Promise<void> {
   checkGivenCertificate(config)
-  const log = createLog(config.logLevel)
+  const { log } = openLog(config)
   const context = await createContext({ config, clock: systemClock, log })
   try {
     context.outbox.start()

@@ -1,5 +1,5 @@
 /** Every setting of the program: its key, its default, how it is read, and the help that `--help` prints. */
-import type { LogLevel } from '../core/log.ts'
+import { LOG_LEVELS, type LogLevel } from '../core/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
 import { addressRanges, email, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
 
@@ -22,6 +22,8 @@ export type Config = {
   limitAnonymous: number
   limitProbe: number
   logLevel: LogLevel
+  logFormat: 'auto' | 'json' | 'text'
+  logFile: string | undefined
 }
 
 export type Setting<Value> = {
@@ -180,7 +182,21 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     env: 'NCP_LOG_LEVEL',
     type: 'text',
     default: 'info',
-    parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    parse: oneOf(...LOG_LEVELS),
     help: 'debug, info, warn, error or silent',
+  },
+  logFormat: {
+    env: 'NCP_LOG_FORMAT',
+    type: 'text',
+    default: 'auto',
+    parse: oneOf('auto', 'json', 'text'),
+    help: 'json, text for people, or auto: text on a terminal, json anywhere else',
+  },
+  logFile: {
+    env: 'NCP_LOG_FILE',
+    type: 'text',
+    default: undefined,
+    parse: text,
+    help: 'file to append the log to, made with mode 0600 (default: standard error)',
   },
 }

@@ -21,10 +21,7 @@ export type Store = {
    * `work` throws. `work` awaits queries of its transaction and nothing else, for everyone else waits meanwhile.
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
-  /**
-   * Moves at every commit of any process: what is cached from the store is valid for one version. It is read once for all
-   * that runs without a pause, such as a request of which everything is remembered, and anew after a pause or a commit.
-   */
+  /** Moves at every commit of any process: what is cached from the store is valid for one version. */
   version(): number
   close(): void
 }
@@ -58,19 +55,11 @@ export function openStore(path: string, nowMs: number): Store {
   const tx = drizzle(writer, { schema: tables })
   let turn: Promise<unknown> = Promise.resolve()
 
-  // Three system calls, 2 µs: a tenth of the request that asks. Bun runs microtasks after each request, so that none
-  // is answered by what an earlier one has read.
-  let readVersion: number | undefined
-  const forgetVersion = () => {
-    readVersion = undefined
-  }
-
   async function transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
     await lockForWriting(writer)
     try {
       const result = await work(tx)
       writer.run('COMMIT')
-      forgetVersion()
       return result
     } catch (error) {
       // After a full disk, for one, SQLite has already rolled back by itself.
@@ -86,13 +75,7 @@ export function openStore(path: string, nowMs: number): Store {
       turn = result.catch(() => undefined)
       return result
     },
-    version() {
-      if (readVersion === undefined) {
-        readVersion = version.get()?.data_version ?? -1
-        queueMicrotask(forgetVersion)
-      }
-      return readVersion
-    },
+    version: () => version.get()?.data_version ?? -1,
     close() {
       reader.close()
       // Into the database file, so that a copy of it alone is whole.

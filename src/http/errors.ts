@@ -18,7 +18,7 @@ export function createErrors({ log, allow }: ErrorOptions) {
   /** What to answer; the headers that belong to it are set. */
   function explain(thrown: unknown, visit: Visit): { status: number; body: typeof ErrorEnvelope.static } {
     const error = toAppError(thrown)
-    if (!error) log.error({ requestId: visit.requestId, path: visit.path, err: thrown }, 'unexpected error')
+    if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
     const { code, message, headers } = error ?? new AppError('internal')
     const { status, error: text } = catalogue[code]
     const { responseHeaders } = visit

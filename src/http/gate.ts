@@ -26,6 +26,8 @@ export type GateOptions = {
   route: Fetch
   /** Answers whatever is thrown here, or comes through from a route. */
   refuse(thrown: unknown, visit: Visit): Response
+  /** Told of each request once its response is made. */
+  observe(request: Request, visit: Visit, status: number): void
 }
 
 /**
@@ -33,7 +35,7 @@ export type GateOptions = {
  * one waits only where a credential has to be read from the database. What it refuses never comes to the router.
  */
 export function gate(options: GateOptions): Fetch {
-  const { limiter, policies, refuse, route } = options
+  const { limiter, policies, refuse, route, observe } = options
 
   function pass(request: Request, arrived: Visit): Awaitable<Response> {
     const { group } = arrived.client
@@ -69,6 +71,7 @@ export function gate(options: GateOptions): Fetch {
     const requestId = Bun.randomUUIDv7()
     const arrived: Visit = {
       requestId,
+      startedAt: performance.now(),
       path: pathOf(request.url),
       client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),
       credentialSent: false,
@@ -76,12 +79,18 @@ export function gate(options: GateOptions): Fetch {
       responseHeaders: newResponseHeaders(requestId),
     }
     remember(request, arrived)
-    try {
-      const response = pass(request, arrived)
-      return response instanceof Promise ? response.catch((thrown) => refuse(thrown, arrived)) : response
-    } catch (thrown) {
-      return refuse(thrown, arrived)
+    const done = (response: Response): Response => {
+      observe(request, arrived, response.status)
+      return response
     }
+    const failed = (thrown: unknown): Response => done(refuse(thrown, arrived))
+    let response: Awaitable<Response>
+    try {
+      response = pass(request, arrived)
+    } catch (thrown) {
+      return failed(thrown)
+    }
+    return response instanceof Promise ? response.then(done, failed) : done(response)
   }
 }
 

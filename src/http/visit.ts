@@ -5,6 +5,8 @@ import type { ClientAddress } from '../limiter/address.ts'
 
 export type Visit = {
   requestId: string
+  /** Milliseconds of a clock that is never put back, and that means nothing by itself. */
+  startedAt: number
   /** As the router reads it. */
   path: string
   client: ClientAddress
@@ -21,6 +23,7 @@ export type Visit = {
 /** Stands in the context until the visit is handed over, which is before anything else. */
 const nobody: Visit = {
   requestId: '',
+  startedAt: 0,
   path: '',
   client: { address: 'unknown', group: 'unknown' },
   credentialSent: false,

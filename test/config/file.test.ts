@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, type Flags, findConfigFile, loadConfig, resolveSettings } from '../../src/config/load.ts'
-import { type Config, fileKeyOf, schema } from '../../src/config/schema.ts'
+import { type Config, fileKeyOf, type Setting, schema } from '../../src/config/schema.ts'
 
 type Environment = Record<string, string>
 
@@ -63,10 +63,14 @@ describe('a file', () => {
       limit_anonymous = 4
       limit_probe = 5
       log_level = "debug"
+      log_format = "text"
+      log_file = "/var/log/ncp.log"
       smtp_url_file = "${written('smtp', SMTP_URL)}"
     `
-    const named = [...toml.matchAll(/^ *(\w+) = /gm)].map(([, name = '']) => name.replace(/_file$/, ''))
-    expect(named.sort()).toEqual(Object.values(schema).map(fileKeyOf).sort())
+    const named = [...toml.matchAll(/^ *(\w+) = /gm)].map(([, name = '']) => name)
+    const settings = Object.values(schema) as Setting<unknown>[]
+    const keys = settings.map((setting) => fileKeyOf(setting) + (setting.secret ? '_file' : ''))
+    expect(named.sort()).toEqual(keys.sort())
     expect(await load(toml)).toMatchObject({
       data: '/srv/ncp',
       host: '::1',
@@ -74,6 +78,8 @@ describe('a file', () => {
       tls: false,
       trustedProxies: ['10.0.0.0/8', '::1'],
       logLevel: 'debug',
+      logFormat: 'text',
+      logFile: '/var/log/ncp.log',
       mailServer: { credentials: { password: 's3cret' } },
     })
   })

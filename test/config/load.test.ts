@@ -76,6 +76,8 @@ describe('a value', () => {
       limitAnonymous: ['4', 4],
       limitProbe: ['5', 5],
       logLevel: ['debug', 'debug'],
+      logFormat: ['text', 'text'],
+      logFile: ['/var/log/ncp/ncp.log', '/var/log/ncp/ncp.log'],
     }
     const keys = Object.keys(values) as (keyof Config)[]
     expect(keys.sort()).toEqual((Object.keys(schema) as (keyof Config)[]).sort())

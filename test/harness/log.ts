@@ -1,7 +1,7 @@
 /** A log that a test can read. */
-import type { Log } from '../../src/core/log.ts'
+import type { RequestLog } from '../../src/core/log.ts'
 
-export type TestLog = Log & {
+export type TestLog = RequestLog & {
   lines: Record<string, unknown>[]
   /** Everything that was logged, as it would be written. */
   text(): string
@@ -12,5 +12,15 @@ export function createTestLog(): TestLog {
   const log = (fields: object, msg: string) => {
     lines.push({ ...fields, msg })
   }
-  return { info: log, warn: log, error: log, lines, text: () => lines.map((line) => Bun.inspect(line)).join('\n') }
+  return {
+    info: log,
+    warn: log,
+    error: log,
+    request: () => {},
+    lines,
+    text: () => lines.map((line) => Bun.inspect(line)).join('\n'),
+  }
 }
+
+/** A log that nobody reads. */
+export const noLog: RequestLog = { info: () => {}, warn: () => {}, error: () => {}, request: () => {} }

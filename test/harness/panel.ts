@@ -7,10 +7,11 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { createContext } from '../../src/context.ts'
-import { createLog, type Log } from '../../src/core/log.ts'
+import type { RequestLog } from '../../src/core/log.ts'
 import { listen } from '../../src/http/listen.ts'
 import { createTestClock } from './clock.ts'
 import { createConformance, type OpenApi } from './conformance.ts'
+import { noLog } from './log.ts'
 
 /** Far above what a test sends; a test of limits sets its own. */
 const NO_LIMIT = 1_000_000
@@ -43,7 +44,7 @@ export type Customer = { id: number; email: string; token: string }
 export type Panel = Awaited<ReturnType<typeof startPanel>>
 
 /** @param log where the panel's log goes, if a test wants to read it */
-export async function startPanel(overrides: Partial<Config> = {}, log: Log = createLog('silent')) {
+export async function startPanel(overrides: Partial<Config> = {}, log: RequestLog = noLog) {
   const data = overrides.data ?? mkdtempSync(join(tmpdir(), 'ncp-test-'))
   const clock = createTestClock()
   const config: Config = {

@@ -1,0 +1,15 @@
+/** What there is to tell of a request once its response is made. */
+export type ServedRequest = {
+  requestId: string
+  method: string
+  /** The pattern of the path, such as `/api/v1/sites/:id`: what a client writes into a path is no business of a log. */
+  route: string
+  status: number
+  /** Until the response was made, not until it was sent. */
+  durationMs: number
+  /** Null for a request without a valid credential. */
+  userId: number | null
+  credential: 'jwt' | 'api_key' | 'none'
+  /** The client's address. */
+  client: string
+}

@@ -1,0 +1,34 @@
+/** What became of a request, for the log: asked once its response is made, also for 404, refusals and failures. */
+import type { RequestLog } from '../core/log.ts'
+import type { Visit } from './visit.ts'
+
+export type ObserverOptions = {
+  /** The pattern of a path; undefined for one that nothing serves. */
+  routeOf(path: string): string | undefined
+  log: RequestLog
+}
+
+/** All paths that nothing serves are one route: a client must not be able to invent new ones in logs and metrics. */
+const NO_ROUTE = 'none'
+
+export function createObserver({ routeOf, log }: ObserverOptions) {
+  return (request: Request, { requestId, startedAt, path, principal, client }: Visit, status: number): void => {
+    const durationMs = performance.now() - startedAt
+    const route = routeOf(path) ?? NO_ROUTE
+    // A balancer asks every second or so, and learns nothing new.
+    const isRoutine = (path === '/livez' || path === '/readyz') && status < 400
+    log.request(
+      {
+        requestId,
+        method: request.method,
+        route,
+        status,
+        durationMs: Math.round(durationMs * 1000) / 1000,
+        userId: principal?.userId ?? null,
+        credential: principal?.credential.kind ?? 'none',
+        client: client.address,
+      },
+      isRoutine ? 'debug' : 'info',
+    )
+  }
+}
