@@ -2,10 +2,11 @@
 import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import { version } from '../../package.json' with { type: 'json' }
+import { MAX_CONDITION_LENGTH } from '../http/conditional.ts'
 
 type Json = { [key: string]: unknown }
 type Operation = Json & { responses: Record<string, Response>; parameters?: Parameter[]; requestBody?: Content }
-type Response = Json & { headers?: Json; 'x-paged'?: boolean }
+type Response = Json & { headers?: Json; 'x-paged'?: boolean; 'x-conditional'?: boolean }
 type Parameter = Json & { schema: Json }
 type Content = { content: Record<string, Json> }
 type Document = Json & { paths: Record<string, Record<string, Operation>>; components: Json }
@@ -70,6 +71,7 @@ function tidy(document: Document): Document {
       if (parameters.length === 0) delete operation.parameters
       else operation.parameters = parameters.map(tidyParameter)
       if (operation.requestBody) keepJson(operation.requestBody)
+      addConditions(operation)
       for (const [status, response] of Object.entries(operation.responses)) {
         addHeaders(status, response)
         if (status >= '400') operation.responses[status] = share(response, errors)
@@ -101,6 +103,21 @@ function keepJson(body: Content): void {
   if (json) body.content = { 'application/json': json }
 }
 
+/** What a read takes and gives so that a client that is up to date is not sent the same again. */
+function addConditions(operation: Operation): void {
+  const read = Object.values(operation.responses).find((response) => response['x-conditional'])
+  if (!read) return
+  const parameter = {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag of an answer that the client has: 304 when it still is the answer',
+    schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
+  }
+  operation.parameters = [...(operation.parameters ?? []), parameter]
+  operation.responses['304'] = { description: 'The client has it already', 'x-conditional': true }
+}
+
 function addHeaders(status: string, response: Response): void {
   const headers: Json = {}
   for (const name of Object.keys(rateLimitHeaders)) headers[name] = { $ref: `#/components/headers/${name}` }
@@ -116,6 +133,10 @@ function addHeaders(status: string, response: Response): void {
   if (response['x-paged']) {
     headers.Link = { description: 'The next page, as `rel="next"`; absent on the last', schema: { type: 'string' } }
     delete response['x-paged']
+  }
+  if (response['x-conditional']) {
+    headers.ETag = { description: 'Of this answer (RFC 9110 §8.8.3), for If-None-Match', schema: { type: 'string' } }
+    delete response['x-conditional']
   }
   response.headers = headers
 }

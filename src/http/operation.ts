@@ -17,6 +17,8 @@ type Operation = {
   status?: 200 | 201
   /** Whether it is a list in pages. */
   paged?: boolean
+  /** Whether it reads one resource, and answers with an ETag as lists do. */
+  conditional?: boolean
   /** Errors beside those that every operation of its kind can give. */
   errors?: ErrorCode[]
   /** Whether it takes a body; where it doesn't, none is read. */
@@ -70,10 +72,11 @@ function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecor
   } as DocumentDecoration
 }
 
-function success({ data, message = '', paged }: Operation) {
+function success({ data, message = '', paged = false, conditional = paged }: Operation) {
   return {
     description: message === '' ? 'Success' : message,
     ...(paged && { 'x-paged': true }),
+    ...(conditional && { 'x-conditional': true }),
     content: { 'application/json': { schema: envelopeOf(data, message) } },
   }
 }

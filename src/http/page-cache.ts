@@ -3,9 +3,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Principal } from '../core/principal.ts'
 import type { Store } from '../db/store.ts'
 import { createVersionCache } from '../db/version-cache.ts'
-
-/** A page as it is sent: its body in JSON. */
-export type SentPage = { body: string; nextCursor: string | undefined }
+import type { SentPage } from './conditional.ts'
 
 export type PageCache = {
   /**

@@ -1,9 +1,12 @@
 /** The OpenAPI document: valid, complete, as strict as the API, and true to the contract and the routes. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { createApp } from '../../src/app.ts'
 import { catalogue } from '../../src/core/errors.ts'
 import { type Panel, startPanel } from '../harness/panel.ts'
+
+// One test sends every request there is, and some of them cost hashes.
+setDefaultTimeout(30_000)
 
 type Schema = {
   $ref?: string
@@ -23,7 +26,7 @@ type Schema = {
   format?: string
 }
 type Content = Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>
-type Response = { $ref?: string; description: string; content: Content; headers: Record<string, { $ref?: string }> }
+type Response = { $ref?: string; description: string; content?: Content; headers: Record<string, { $ref?: string }> }
 type Parameter = { name: string; in: string; required: boolean; description: string; schema: Schema }
 type Operation = {
   operationId: string
@@ -184,9 +187,10 @@ describe('the OpenAPI document', () => {
 
   test('says application/json alone, in every body and every response', () => {
     for (const [name, operation] of operations) {
-      const contents = [operation.requestBody, ...responsesOf(operation).map(([, response]) => response)]
-      for (const body of contents.filter((body) => body !== undefined)) {
-        expect([name, Object.keys(body.content)]).toEqual([name, ['application/json']])
+      const responses = responsesOf(operation).filter(([status]) => status !== '304')
+      const bodies = [operation.requestBody, ...responses.map(([, response]) => response)]
+      for (const body of bodies.filter((body) => body !== undefined)) {
+        expect([name, Object.keys(body.content ?? {})]).toEqual([name, ['application/json']])
       }
     }
   })
@@ -244,13 +248,26 @@ describe('every operation', () => {
     for (const [name, { responses }] of operations) {
       const statuses = Object.keys(responses)
       expect([name, statuses]).toEqual([name, expect.arrayContaining(['400', '429', '500'])])
-      expect([name, statuses.filter((status) => status < '400')]).toEqual([name, [expect.stringMatching(/^20[01]$/)]])
+      expect([name, statuses.filter((status) => status < '300')]).toEqual([name, [expect.stringMatching(/^20[01]$/)]])
+    }
+  })
+
+  test('has an ETag, If-None-Match and a 304 without content exactly when it reads a resource or a list', () => {
+    const others = ['GET /api/v1/auth/me', 'GET /livez', 'GET /readyz']
+    for (const [name, operation] of operations) {
+      const reads = name.startsWith('GET ') && !others.includes(name)
+      const responses = new Map(responsesOf(operation))
+      const tagged = [...responses].filter(([, { headers }]) => 'ETag' in headers).map(([status]) => status)
+      expect([name, tagged]).toEqual([name, reads ? ['200', '304'] : []])
+      expect([name, 'If-None-Match? in header' in queryOf(name)]).toEqual([name, reads])
+      expect(responses.get('304')?.content).toBeUndefined()
     }
   })
 
   test('answers every success and every error in the envelope', () => {
     for (const [name, operation] of operations) {
       for (const [status, { content }] of responsesOf(operation)) {
+        if (status === '304') continue
         const failed = status >= '400'
         const envelope = fields(jsonOf(content))
         expect([name, status, Object.keys(envelope)]).toEqual([name, status, ['data', 'error', 'message']])
@@ -269,7 +286,7 @@ describe('every operation', () => {
     for (const [name, operation] of operations) {
       for (const [status, { description, content }] of responsesOf(operation)) {
         if (status < '400') continue
-        const shown = Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value)
+        const shown = Object.values(content?.['application/json']?.examples ?? {}).map(({ value }) => value)
         const expected = Object.values(catalogue)
           .filter((entry) => `${entry.status}` === status && description.includes(`\`${entry.error}\``))
           .map(({ error, message }) => ({ data: null, error, message }))
@@ -365,7 +382,11 @@ describe('every request', () => {
 })
 
 describe("the contract's operations", () => {
-  const page = { 'limit? in query': 'integer', 'cursor? in query': 'string' }
+  const page = {
+    'limit? in query': 'integer',
+    'cursor? in query': 'string',
+    'If-None-Match? in header': 'string',
+  }
   const timestampOrNull = 'timestamp or null'
 
   test('login takes and gives what the contract says', () => {
@@ -385,7 +406,7 @@ describe("the contract's operations", () => {
     ['GET /api/v1/sites', '429', 'rate limit exceeded', 'Too many requests. Please try again later.'],
   ])('%s shows the %s of the contract: %s', (name, status, error, message) => {
     const response = new Map(responsesOf(operationOf(name))).get(status)
-    const shown = Object.values(response?.content['application/json']?.examples ?? {})
+    const shown = Object.values(response?.content?.['application/json']?.examples ?? {})
     expect(shown).toContainEqual({ value: { data: null, error, message } })
   })
 

@@ -90,20 +90,27 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
         ...headers,
       },
     })
-    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const { status } = response
+    expect(response.headers.get('content-type')).toBe(status === 304 ? null : 'application/json; charset=utf-8')
     for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
       expect(response.headers.get(name)).toMatch(/^\d+$/)
     }
     expect(response.headers.get('x-request-id')).toBeTruthy()
     expect(response.headers.get('cache-control')).toBe('no-store')
-    const envelope = (await response.json()) as { data: Data; error: string | null; message: string }
+    const text = await response.text()
+    if (status === 304) {
+      expect([method, text]).toEqual(['GET', ''])
+      conformance.check(method, new URL(response.url).pathname, status, undefined)
+      return { status, headers: response.headers, data: undefined as Data, error: null, message: '' }
+    }
+    const envelope = JSON.parse(text) as { data: Data; error: string | null; message: string }
     expect(Object.keys(envelope).sort()).toEqual(['data', 'error', 'message'])
     expect(typeof envelope.message).toBe('string')
     if (response.ok) expect(envelope.error).toBeNull()
     else expect(envelope.data).toBeNull()
-    if (response.status === 401) expect(response.headers.get('www-authenticate')).toStartWith('Bearer realm="ncp"')
-    conformance.check(method, new URL(`${origin}${url}`).pathname, response.status, envelope)
-    return { status: response.status, headers: response.headers, ...envelope }
+    if (status === 401) expect(response.headers.get('www-authenticate')).toStartWith('Bearer realm="ncp"')
+    conformance.check(method, new URL(`${origin}${url}`).pathname, status, envelope)
+    return { status, headers: response.headers, ...envelope }
   }
 
   async function login(email: string, password: string = PASSWORD, totpCode?: string): Promise<string> {

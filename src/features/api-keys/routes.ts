@@ -1,10 +1,11 @@
 /** `/auth/api-keys`: managed with a JWT only. */
 import { Elysia, t } from 'elysia'
 import { parseTimestamp } from '../../core/timestamp.ts'
+import { representPage, sendPage } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { ApiKeyModel, CreateApiKey, CreatedApiKeyModel, toApiKey, toCreatedApiKey } from './model.ts'
@@ -38,10 +39,9 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
     )
     .get(
       '',
-      async ({ principal, query, visit }) => {
+      async ({ principal, query, request, set, visit }) => {
         const page = await apiKeys.list(principal.userId, pageOfQuery(query))
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map(toApiKey))
+        return sendPage({ request, set, visit, query }, representPage(page, toApiKey))
       },
       {
         ...operation('session', {

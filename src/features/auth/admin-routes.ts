@@ -1,9 +1,10 @@
 /** `/admin/users/:id/sessions`: where a user is logged in, and the end of it. */
 import { Elysia, t } from 'elysia'
+import { representPage, sendPage } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import type { Users } from '../users/users.ts'
 import { SessionModel, toSession } from './model.ts'
@@ -23,12 +24,14 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
     .use(guard)
     .get(
       '',
-      async ({ principal: { credential }, params, query, visit }) => {
+      async ({ principal: { credential }, params, query, request, set, visit }) => {
         const user = await getUser(toInteger(params.id))
         const page = await sessions.list(user.id, pageOfQuery(query))
-        linkNext({ visit, query }, page)
         const currentId = credential.kind === 'jwt' ? credential.sessionId : undefined
-        return envelope(page.rows.map((session) => toSession(session, currentId)))
+        return sendPage(
+          { request, set, visit, query },
+          representPage(page, (session) => toSession(session, currentId)),
+        )
       },
       {
         ...operation('admin', {

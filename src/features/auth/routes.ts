@@ -4,10 +4,11 @@ import { AppError } from '../../core/errors.ts'
 import type { Principal } from '../../core/principal.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import type { AccessTokens } from '../../http/access-token.ts'
+import { representPage, sendPage } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { openOperation, operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import type { Visit } from '../../http/visit.ts'
 import type { Users } from '../users/users.ts'
@@ -99,10 +100,12 @@ export function authRoutes({
     )
     .get(
       '/sessions',
-      async ({ principal, query, visit }) => {
+      async ({ principal, query, request, set, visit }) => {
         const page = await sessions.list(principal.userId, pageOfQuery(query))
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map((session) => model.toSession(session, sessionIdOf(principal))))
+        return sendPage(
+          { request, set, visit, query },
+          representPage(page, (session) => model.toSession(session, sessionIdOf(principal))),
+        )
       },
       {
         ...operation('session', {

@@ -1,5 +1,6 @@
 /** `/admin/settings`. */
 import { Elysia } from 'elysia'
+import { sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
@@ -11,9 +12,19 @@ const tag = 'Administration'
 export function settingRoutes({ guard, settings }: { guard: Guard; settings: Settings }) {
   return new Elysia({ prefix: '/admin/settings' })
     .use(guard)
-    .get('', async () => envelope(toSettings(await settings.read())), {
-      ...operation('admin', { id: 'getSettings', summary: 'Show the settings', tag, data: SettingsModel }),
-    })
+    .get(
+      '',
+      async ({ request, set, visit }) => sendResource({ request, set, visit }, toSettings(await settings.read())),
+      {
+        ...operation('admin', {
+          id: 'getSettings',
+          summary: 'Show the settings',
+          tag,
+          conditional: true,
+          data: SettingsModel,
+        }),
+      },
+    )
     .patch(
       '',
       async ({ body }) => {

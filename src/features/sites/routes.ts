@@ -1,10 +1,11 @@
 /** `/sites`. */
 import { Elysia, t } from 'elysia'
 import { whenKnown } from '../../core/awaitable.ts'
+import { representPage, sendPage, sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import type { PageCache } from '../../http/page-cache.ts'
 import { closed, idParams } from '../../http/schema.ts'
 import {
@@ -28,15 +29,11 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     .use(guard)
     .get(
       '',
-      ({ principal, query, visit }) => {
-        const sent = pages.get('sites', principal, query, async () => {
-          const { rows, nextCursor } = await sites.list(principal, toSiteFilter(query), pageOfQuery(query))
-          return { body: JSON.stringify(envelope(rows.map(toSite))), nextCursor }
-        })
-        const body = whenKnown(sent, (page) => {
-          linkNext({ visit, query }, page)
-          return page.body
-        })
+      ({ principal, query, request, set, visit }) => {
+        const page = pages.get('sites', principal, query, async () =>
+          representPage(await sites.list(principal, toSiteFilter(query), pageOfQuery(query)), toSite),
+        )
+        const body = whenKnown(page, (page) => sendPage({ request, set, visit, query }, page))
         return body
       },
       {
@@ -79,13 +76,14 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     )
     .get(
       '/:id',
-      async ({ principal, params, query }) =>
-        envelope(toSite(await sites.find(principal, toSiteRef({ params, query })))),
+      async ({ principal, params, query, request, set, visit }) =>
+        sendResource({ request, set, visit }, toSite(await sites.find(principal, toSiteRef({ params, query })))),
       {
         ...operation('user', {
           id: 'getSite',
           summary: 'Show a site',
           tag,
+          conditional: true,
           data: SiteModel,
           errors: ['forbidden', 'not_found'],
         }),

@@ -1,9 +1,10 @@
 /** `/subscriptions`, a customer's own, and `/admin/subscriptions`, everybody's. */
 import { Elysia, t } from 'elysia'
+import { representPage, sendPage, sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import {
   ChangeOwnSubscription,
@@ -27,10 +28,9 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     .use(guard)
     .get(
       '',
-      async ({ principal, query, visit }) => {
+      async ({ principal, query, request, set, visit }) => {
         const page = await subscriptions.list(pageOfQuery(query), { userId: principal.userId })
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map(toSubscription))
+        return sendPage({ request, set, visit, query }, representPage(page, toSubscription))
       },
       {
         ...operation('user', {
@@ -72,10 +72,9 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     .use(guard)
     .get(
       '',
-      async ({ query, visit }) => {
+      async ({ query, request, set, visit }) => {
         const page = await subscriptions.list(pageOfQuery(query), toSubscriptionFilter(query))
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map(toSubscription))
+        return sendPage({ request, set, visit, query }, representPage(page, toSubscription))
       },
       {
         ...operation('admin', {
@@ -115,16 +114,22 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
         body: CreateSubscription,
       },
     )
-    .get('/:id', async ({ params }) => envelope(toSubscription(await subscriptions.find(toInteger(params.id)))), {
-      ...operation('admin', {
-        id: 'getSubscription',
-        summary: 'Show a subscription',
-        tag,
-        data: SubscriptionModel,
-        errors: ['not_found'],
-      }),
-      params: idParams('Subscription id'),
-    })
+    .get(
+      '/:id',
+      async ({ params, request, set, visit }) =>
+        sendResource({ request, set, visit }, toSubscription(await subscriptions.find(toInteger(params.id)))),
+      {
+        ...operation('admin', {
+          id: 'getSubscription',
+          summary: 'Show a subscription',
+          tag,
+          conditional: true,
+          data: SubscriptionModel,
+          errors: ['not_found'],
+        }),
+        params: idParams('Subscription id'),
+      },
+    )
     .patch(
       '/:id',
       async ({ principal, params, body }) => {

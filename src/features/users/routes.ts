@@ -1,9 +1,10 @@
 /** `/admin/users`: an administrator makes, changes and disables users, and never sets their passwords. */
 import { Elysia, t } from 'elysia'
+import { representPage, sendPage, sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import {
   AccountModel,
@@ -23,10 +24,9 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     .use(guard)
     .get(
       '',
-      async ({ query, visit }) => {
+      async ({ query, request, set, visit }) => {
         const page = await users.list(pageOfQuery(query), query)
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map(toAccount))
+        return sendPage({ request, set, visit, query }, representPage(page, toAccount))
       },
       {
         ...operation('admin', {
@@ -61,16 +61,22 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
         body: CreateUser,
       },
     )
-    .get('/:id', async ({ params }) => envelope(toAccount(await users.get(toInteger(params.id)))), {
-      ...operation('admin', {
-        id: 'getUser',
-        summary: 'Show a user',
-        tag,
-        data: AccountModel,
-        errors: ['not_found'],
-      }),
-      params: idParams('User id'),
-    })
+    .get(
+      '/:id',
+      async ({ params, request, set, visit }) =>
+        sendResource({ request, set, visit }, toAccount(await users.get(toInteger(params.id)))),
+      {
+        ...operation('admin', {
+          id: 'getUser',
+          summary: 'Show a user',
+          tag,
+          conditional: true,
+          data: AccountModel,
+          errors: ['not_found'],
+        }),
+        params: idParams('User id'),
+      },
+    )
     .patch(
       '/:id',
       async ({ params, body }) => envelope(toAccount(await users.change(toInteger(params.id), body)), 'User changed'),

@@ -1,0 +1,136 @@
+/** Conditional requests: what a client has already is not sent again, and what it has not seen is not overwritten. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+
+type Site = { id: number; domain: string }
+
+let panel: Panel
+let ada: Customer
+let first: Site
+beforeAll(async () => {
+  panel = await startPanel()
+  ada = await panel.customer()
+  await panel.subscription(ada.id)
+  first = (await panel.post<Site>('/sites', ada.token, { domain: 'first.example' })).data
+})
+afterAll(() => panel.stop())
+
+const read = (path: string, as = ada.token) => panel.get(path, as)
+const readUnless = (condition: string, path: string, as = ada.token) =>
+  panel.send('GET', path, { as, headers: { 'if-none-match': condition } })
+
+async function etagOf(path: string, as = ada.token): Promise<string> {
+  return (await read(path, as)).headers.get('etag') ?? ''
+}
+
+describe('a read', () => {
+  test('of every resource and list has a strong ETag, and is 304 without a body for who has it', async () => {
+    const admin = await panel.admin()
+    const own = [
+      '/sites',
+      '/sites?limit=1',
+      '/sites?limit=1000',
+      `/sites/${first.id}`,
+      '/subscriptions',
+      '/auth/api-keys',
+    ]
+    const users = ['/admin/users', `/admin/users/${ada.id}`, `/admin/users/${ada.id}/sessions`]
+    const others = ['/admin/subscriptions', '/admin/subscriptions/1', '/admin/settings']
+    for (const [path, as] of [
+      ...own.map((path) => [path, ada.token] as const),
+      ...[...users, ...others].map((path) => [path, admin] as const),
+    ]) {
+      const etag = await etagOf(path, as)
+      expect([path, etag]).toEqual([path, expect.stringMatching(/^"[\x21\x23-\x7e]+"$/)])
+      const again = await readUnless(etag, path, as)
+      expect([path, again.status, again.headers.get('etag')]).toEqual([path, 304, etag])
+    }
+  })
+
+  test.each<[string, (etag: string) => string]>([
+    ['among others', (etag) => `"other", ${etag},"more"`],
+    ['as any', () => '*'],
+    ['as a weak one', (etag) => `W/${etag}`],
+  ])('is 304 when its ETag is named %s', async (_, condition) => {
+    expect((await readUnless(condition(await etagOf('/sites')), '/sites')).status).toBe(304)
+  })
+
+  test.each<[string, (etag: string) => string]>([
+    ['another', () => '"other"'],
+    ['one without its quotes', (etag) => etag.slice(1, -1)],
+    ['half of one', (etag) => `${etag.slice(0, 10)}"`],
+    ['nothing', () => ''],
+    ['more than we read', (etag) => `${'"x",'.repeat(1000)}${etag}`],
+  ])('is answered in full when %s is named', async (_, condition) => {
+    const answer = await readUnless(condition(await etagOf('/sites')), '/sites')
+    expect([answer.status, (answer.data as Site[]).map(({ domain }) => domain)]).toEqual([200, ['first.example']])
+  })
+
+  test('that is 304 takes a token of the rate limit and says what is left, like any other', async () => {
+    const etag = await etagOf('/sites')
+    const before = Number((await read('/sites')).headers.get('x-ratelimit-remaining'))
+    const { status, headers } = await readUnless(etag, '/sites')
+    expect([status, Number(headers.get('x-ratelimit-remaining'))]).toEqual([304, before - 1])
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('by nobody, or by who may not read it, is refused before any condition', async () => {
+    const etag = await etagOf(`/sites/${first.id}`)
+    expect((await panel.send('GET', '/sites', { headers: { 'if-none-match': '*' } })).status).toBe(401)
+    const stranger = await panel.customer()
+    expect((await readUnless(etag, `/sites/${first.id}`, stranger.token)).status).toBe(403)
+    expect((await readUnless('*', '/sites/999999')).status).toBe(404)
+    expect((await readUnless('*', '/admin/users')).status).toBe(403)
+  })
+
+  test('by HEAD tells the same ETag, and no body', async () => {
+    const etag = await etagOf('/sites')
+    const headers = { authorization: `Bearer ${ada.token}` }
+    const head = await fetch(`${panel.origin}/api/v1/sites`, { method: 'HEAD', headers })
+    expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, etag, ''])
+    const again = await fetch(`${panel.origin}/api/v1/sites`, {
+      method: 'HEAD',
+      headers: { ...headers, 'if-none-match': etag },
+    })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+  })
+})
+
+describe('an ETag', () => {
+  test('changes with what is read, and with nothing else', async () => {
+    const bob = await panel.customer()
+    await panel.subscription(bob.id)
+    const { data: site } = await panel.post<Site>('/sites', bob.token, { domain: 'bob.example' })
+    const etags = async () => [await etagOf('/sites', bob.token), await etagOf(`/sites/${site.id}`, bob.token)]
+    const [list, single] = await etags()
+    // Somebody else's change moves the version of the database, and not what Bob reads.
+    await panel.post('/sites', ada.token, { domain: 'second.example' })
+    expect(await etags()).toEqual([list, single] as string[])
+    panel.clock.advance(1)
+    await panel.patch(`/sites/${site.id}`, bob.token, { php_version: '8.5' })
+    const changed = await etags()
+    expect(changed[0]).not.toBe(list)
+    expect(changed[1]).not.toBe(single)
+    expect((await readUnless(list ?? '', '/sites', bob.token)).status).toBe(200)
+  })
+
+  test('of a page changes when a page comes after it', async () => {
+    const bob = await panel.customer()
+    await panel.subscription(bob.id)
+    await panel.post('/sites', bob.token, { domain: 'page-1.example' })
+    const path = '/sites?limit=1'
+    const etag = await etagOf(path, bob.token)
+    await panel.post('/sites', bob.token, { domain: 'page-2.example' })
+    const answer = await readUnless(etag, path, bob.token)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('link')).toContain('rel="next"')
+    const again = await readUnless(answer.headers.get('etag') ?? '', path, bob.token)
+    expect([again.status, again.headers.get('link')]).toEqual([304, answer.headers.get('link')])
+  })
+
+  test('of a page that is remembered is the one of a page that is read anew', async () => {
+    const [once, twice] = [await etagOf('/sites'), await etagOf('/sites')]
+    await panel.customer()
+    expect([twice, await etagOf('/sites')]).toEqual([once, once])
+  })
+})
