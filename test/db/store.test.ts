@@ -55,7 +55,46 @@ test('the version moves at a commit of this process and of another connection, a
   expect(second).not.toBe(first)
   using other = new Database(join(directory, 'ncp.db'))
   other.run("INSERT INTO settings VALUES ('b', '1', 0)")
+  // Without a pause the answer is the one given before; a request never begins without one.
+  expect(store.version()).toBe(second)
+  await Promise.resolve()
   expect(store.version()).not.toBe(second)
+})
+
+test('no request is answered by the version that an earlier one has read, also of one packet or at one moment', async () => {
+  using other = new Database(join(directory, 'ncp.db'))
+  const seen: number[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch() {
+      seen.push(store.version(), store.version())
+      other.run("INSERT OR REPLACE INTO settings VALUES ('b', '1', 0)")
+      return new Response()
+    },
+  })
+  const request = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const answered = Promise.withResolvers<void>()
+  const connect = async (requests: number) => {
+    const socket = await Bun.connect({
+      hostname: '127.0.0.1',
+      port: server.port ?? 0,
+      socket: {
+        data() {
+          if (seen.length === 2 * 16) answered.resolve()
+        },
+      },
+    })
+    socket.write(request.repeat(requests))
+    return socket
+  }
+  const sockets = await Promise.all([8, 1, 1, 1, 1, 1, 1, 1, 1].map(connect))
+  await answered.promise
+  for (const socket of sockets) socket.end()
+  await server.stop(true)
+  const pairs = Array.from({ length: 16 }, (_, i) => seen.slice(2 * i, 2 * i + 2))
+  for (const [first, second] of pairs) expect(second).toBe(first)
+  expect(new Set(pairs.map(([version]) => version)).size).toBe(16)
 })
 
 test('reading can not write', async () => {

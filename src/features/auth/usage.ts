@@ -1,5 +1,5 @@
 /** Remembers when a key or a session was last used, and writes it in batches off the request path. */
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import type { Credential } from '../../core/principal.ts'
 import type { Store } from '../../db/store.ts'
@@ -25,10 +25,19 @@ export function createUsage({ store, clock }: { store: Store; clock: Clock }) {
       keys.clear()
       seen.clear()
       await store.write(async (tx) => {
-        for (const [id, lastUsedAt] of keyTimes) await tx.update(apiKeys).set({ lastUsedAt }).where(eq(apiKeys.id, id))
-        for (const [id, lastSeenAt] of sessionTimes) {
-          await tx.update(sessions).set({ lastSeenAt }).where(eq(sessions.id, id))
-        }
+        // Prepared: thousands may have been used, and everybody waits meanwhile.
+        const setUsed = tx
+          .update(apiKeys)
+          .set({ lastUsedAt: sql`${sql.placeholder('at')}` })
+          .where(eq(apiKeys.id, sql.placeholder('id')))
+          .prepare()
+        const setSeen = tx
+          .update(sessions)
+          .set({ lastSeenAt: sql`${sql.placeholder('at')}` })
+          .where(eq(sessions.id, sql.placeholder('id')))
+          .prepare()
+        for (const [id, at] of keyTimes) await setUsed.run({ id, at })
+        for (const [id, at] of sessionTimes) await setSeen.run({ id, at })
       })
     },
   }
