@@ -3,8 +3,12 @@ import { Elysia } from 'elysia'
 import type { Context } from './context.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { apiKeyRoutes } from './features/api-keys/routes.ts'
+import { auditRoutes } from './features/audit/routes.ts'
 import { adminSessionRoutes } from './features/auth/admin-routes.ts'
+import { emailRoutes } from './features/auth/email-routes.ts'
+import { passwordRoutes } from './features/auth/password-routes.ts'
 import { authRoutes } from './features/auth/routes.ts'
+import { twoFactorRoutes } from './features/auth/two-factor-routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { settingRoutes } from './features/settings/routes.ts'
 import { siteRoutes } from './features/sites/routes.ts'
@@ -30,7 +34,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const { allow, routeOf } = createRouteTable([...described.routes, ...docs.routes])
 
   // Whatever is thrown becomes the envelope; an unknown route too.
-  const errors = createErrors({ log, allow })
+  const errors = createErrors({ log, allow, refused: context.incidents.refused })
 
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
   const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)
@@ -54,10 +58,13 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
 
 /** The routes that the OpenAPI document describes. */
 function routes(context: Context, guard: Guard) {
-  const { apiKeys, settings, sites, pages, subscriptions, users } = context
-  const { login, sessions, password, passwordReset, twoFactor, tokens } = context
+  const { apiKeys, audit, settings, sites, pages, subscriptions, users } = context
+  const { login, sessions, password, passwordReset, emailChange, twoFactor, tokens } = context
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
-    .use(authRoutes({ guard, login, sessions, password, passwordReset, twoFactor, tokens, getUser: users.get }))
+    .use(authRoutes({ guard, login, sessions, tokens, getUser: users.get }))
+    .use(passwordRoutes({ guard, password, passwordReset }))
+    .use(emailRoutes({ guard, emailChange }))
+    .use(twoFactorRoutes({ guard, twoFactor }))
     .use(apiKeyRoutes({ guard, apiKeys }))
     .use(siteRoutes({ guard, sites, pages }))
     .use(subscriptionRoutes({ guard, subscriptions }))
@@ -65,5 +72,6 @@ function routes(context: Context, guard: Guard) {
     .use(adminSubscriptionRoutes({ guard, subscriptions }))
     .use(adminSessionRoutes({ guard, sessions, getUser: users.get }))
     .use(settingRoutes({ guard, settings }))
+    .use(auditRoutes({ guard, audit }))
   return new Elysia(strict).use(healthRoutes({ guard, isReady: context.readiness.is })).use(api)
 }

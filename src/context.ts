@@ -3,18 +3,25 @@ import { mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from './config/schema.ts'
+import { panel } from './core/actor.ts'
 import type { Clock } from './core/clock.ts'
 import type { RequestLog } from './core/log.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
 import { openStore } from './db/store.ts'
+import { users as userTable } from './db/tables.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
+import { createAudit } from './features/audit/audit.ts'
+import { createIncidents } from './features/audit/incidents.ts'
+import { createRetention } from './features/audit/retention.ts'
 import { createCredentials } from './features/auth/credentials.ts'
+import { createEmailChange } from './features/auth/email-change.ts'
 import { createLogin } from './features/auth/login.ts'
 import { createNotify } from './features/auth/notices.ts'
 import { createPasswordService } from './features/auth/password.ts'
 import { createPasswordReset } from './features/auth/password-reset.ts'
+import { createSecondFactor } from './features/auth/second-factor.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
 import { createThrottle } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
@@ -22,6 +29,7 @@ import { createUsage } from './features/auth/usage.ts'
 import { createSettings } from './features/settings/settings.ts'
 import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
+import { createIssueActivation } from './features/users/activation.ts'
 import { createInitialAdmin } from './features/users/initial-admin.ts'
 import { createUsers } from './features/users/users.ts'
 import { createAccessTokens } from './http/access-token.ts'
@@ -38,6 +46,8 @@ export type Context = Awaited<ReturnType<typeof createContext>>
 const QUEUED_HASHES = 128
 const USAGE_FLUSH_MS = 5000
 const RESET_FLUSH_MS = 1000
+const INCIDENT_FLUSH_MS = 5000
+const RETENTION_MS = 60 * 60 * 1000
 
 /**
  * @throws Error when the data directory, the database or a secret can't be used
@@ -49,69 +59,138 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   const store = openStore(inData('ncp.db'), clock.now())
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
-  const users = createUsers({ store, clock, endSessions })
+
+  // A secret is made with a new installation only: see `loadSecret`.
+  const isNew = (await store.read.$count(userTable)) === 0
+  const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
+  const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
+
+  const mailer = mailerOf(config)
+  const { publicUrl } = config
+  const outbox = createOutbox({ store, clock, log, secretBox, mailer })
+  const putMail = outbox.put
+  const notify = createNotify({ clock, putMail })
+
+  const auditLog = createAudit({ store, clock })
+  const audit = auditLog.record
+  const incidents = createIncidents({ store, clock, record: audit })
+  const settings = createSettings({ store, clock, audit })
+  const retention = createRetention({
+    store,
+    clock,
+    record: audit,
+    days: async () => (await settings.read()).auditRetentionDays,
+  })
+
+  const issueActivation = createIssueActivation({ clock, putMail, publicUrl })
+  const users = createUsers({ store, clock, audit, endSessions, issueActivation })
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
     path: inData('initial-admin-password'),
     countUsers: users.count,
     hash: passwords.hash,
-    createAdministrator: (email, hash) => users.create({ email, name: 'Administrator', role: 'admin' }, hash),
+    createAdministrator: (email, hash) => users.create(panel, { email, name: 'Administrator', role: 'admin' }, hash),
   })
 
-  // A secret is made with a new installation only: see `loadSecret`.
-  const isNew = (await users.count()) === 0
-  const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
-  const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
-
-  const outbox = createOutbox({ store, clock, log, secretBox, mailer: mailerOf(config) })
-  const notify = createNotify({ clock, putMail: outbox.put })
-
-  const settings = createSettings({ store, clock })
   const usage = createUsage({ store, clock })
-  const credentials = createCredentials({ store, clock, verifyToken: tokens.verify, record: usage.record })
-  const sessions = createSessions({ store, clock, flushUsage: usage.flush })
-  const throttle = createThrottle({ store, clock })
-  const password = createPasswordService({ store, clock, passwords, throttle, notify, onChange: initialAdmin.forget })
-  const twoFactor = createTwoFactor({ store, clock, secretBox, notify, confirmPassword: password.confirm })
+  const credentials = createCredentials({
+    store,
+    clock,
+    verifyToken: tokens.verify,
+    isTwoFactorRequired: settings.isTwoFactorRequired,
+    record: usage.record,
+  })
+  const sessions = createSessions({ store, clock, audit, flushUsage: usage.flush })
+  const throttle = createThrottle({ store, clock, audit })
+  const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents })
+  const password = createPasswordService({
+    store,
+    clock,
+    audit,
+    incidents,
+    passwords,
+    throttle,
+    secondFactor,
+    notify,
+    onChange: initialAdmin.forget,
+  })
+  const confirmPassword = password.confirm
+  const twoFactor = createTwoFactor({
+    store,
+    clock,
+    audit,
+    incidents,
+    notify,
+    secondFactor,
+    confirmPassword,
+    isRequired: settings.isTwoFactorRequired,
+  })
+  const emailChange = createEmailChange({
+    store,
+    clock,
+    audit,
+    incidents,
+    notify,
+    putMail,
+    confirmPassword,
+    secondFactor,
+    publicUrl: mailer && publicUrl,
+  })
   const login = createLogin({
     store,
     clock,
+    audit,
+    incidents,
     passwords,
     throttle,
     ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
-    spendCode: twoFactor.spendCode,
+    spendCode: secondFactor.spend,
     notify,
   })
   const passwordReset = createPasswordReset({
     store,
     clock,
     log,
-    putMail: outbox.put,
+    audit,
+    putMail,
     // There may be none where there is no mail server, and then no mail either.
-    publicUrl: config.publicUrl ?? '',
+    publicUrl: publicUrl ?? '',
   })
-  const apiKeys = createApiKeys({ store, clock, flushUsage: usage.flush, notify })
-  const subscriptions = createSubscriptions({ store, clock })
+  const apiKeys = createApiKeys({
+    store,
+    clock,
+    audit,
+    flushUsage: usage.flush,
+    notify,
+    withFreshCode: secondFactor.withFreshCode,
+  })
+  const subscriptions = createSubscriptions({ store, clock, audit })
   const sites = createSites({
     store,
     clock,
+    audit,
     findSubscription: subscriptions.findOwn,
     findDefaultSubscription: subscriptions.findDefault,
   })
 
   let isReady = false
-  const flushing = setInterval(
-    () => usage.flush().catch((err) => log.error({ err }, 'usage not written')),
-    USAGE_FLUSH_MS,
-  )
-  flushing.unref()
-  const resetting = setInterval(passwordReset.flush, RESET_FLUSH_MS)
-  resetting.unref()
+  const every = (ms: number, work: () => Promise<void>, failure: string) => {
+    const timer = setInterval(() => work().catch((err) => log.error({ err }, failure)), ms)
+    timer.unref()
+    return timer
+  }
+  const timers = [
+    every(USAGE_FLUSH_MS, usage.flush, 'usage not written'),
+    every(RESET_FLUSH_MS, passwordReset.flush, 'password resets not written'),
+    every(INCIDENT_FLUSH_MS, incidents.flush, 'failures and refusals not written to the audit log'),
+    every(RETENTION_MS, retention.prune, 'old audit entries not deleted'),
+  ]
 
   return {
     config,
     clock,
     log,
+    store,
     limiter: createLimiter({ clock }),
     policies: createPolicies({
       login: config.limitLogin,
@@ -128,12 +207,16 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     sessions,
     password,
     passwordReset,
+    emailChange,
     twoFactor,
     throttle,
     users,
     initialAdmin,
     outbox,
     settings,
+    audit: auditLog,
+    incidents,
+    retention,
     apiKeys,
     subscriptions,
     sites,
@@ -147,11 +230,11 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
     /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {
-      clearInterval(flushing)
-      clearInterval(resetting)
+      for (const timer of timers) clearInterval(timer)
       await passwordReset.flush()
       await outbox.stop()
       await usage.flush()
+      await incidents.flush({ everything: true })
       store.close()
     },
   }

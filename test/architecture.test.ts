@@ -15,7 +15,7 @@ function layerOf(file: string): Layer {
   const [, folder = '', feature, name] = file.split('/')
   if (folder === 'core') return 'core'
   if (['config', 'crypto', 'db', 'limiter', 'mail', 'tls'].includes(folder)) return 'technical'
-  if (folder === 'features') return /^(admin-)?routes\.ts$|^model\.ts$/.test(name ?? '') ? 'routes' : 'service'
+  if (folder === 'features') return /^([a-z-]+-)?routes\.ts$|^model\.ts$/.test(name ?? '') ? 'routes' : 'service'
   if (folder === 'http') return 'http'
   if (folder === 'docs') return 'routes'
   if (folder === 'app.ts' || folder === 'context.ts') return 'app'

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import type { Context } from '../context.ts'
+import { operator } from '../core/actor.ts'
 import { newToken, writePrivateFile } from '../crypto/secret.ts'
 
 type DemoCredentials = { email: string; password: string; key: string }
@@ -29,18 +30,23 @@ export async function seedDemo(context: Context) {
 
 async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Context): Promise<DemoCredentials> {
   const password = newToken()
-  const user = await users.create({ email: EMAIL, name: 'Ada Demo', role: 'customer' }, await passwords.hash(password))
+  const user = await users.create(
+    operator,
+    { email: EMAIL, name: 'Ada Demo', role: 'customer' },
+    await passwords.hash(password),
+  )
   for (const [name, domains] of Object.entries(SITES)) {
-    const subscription = await subscriptions.create({ userId: user.id, name, isDefault: undefined, maxSites: 10 })
-    const credential = { kind: 'jwt' as const, sessionId: 0, expiresAt: 0 }
+    const subscription = await subscriptions.create(operator, {
+      userId: user.id,
+      name,
+      isDefault: undefined,
+      maxSites: 10,
+    })
     for (const domain of domains) {
-      await sites.create(
-        { userId: user.id, role: 'customer', credential },
-        { domain, aliases: [`www.${domain}`], subscriptionId: subscription.id },
-      )
+      await sites.createFor(operator, subscription.id, { domain, aliases: [`www.${domain}`] })
     }
   }
-  const { key } = await apiKeys.create(user.id, 'Demo key', undefined)
+  const { key } = await apiKeys.createFor(operator, user.id, { name: 'Demo key', expiresAt: undefined })
   return { email: EMAIL, password, key }
 }
 

@@ -1,5 +1,6 @@
 /** `ncp key …`: find and revoke API keys on the server, at work while the panel runs. */
 import { type Command, InvalidArgumentError } from 'commander'
+import { operator } from '../core/actor.ts'
 import { allRows } from '../core/page.ts'
 import type { ApiKey } from '../features/api-keys/api-keys.ts'
 import { toApiKey } from '../features/api-keys/model.ts'
@@ -28,7 +29,7 @@ export function addKey(program: Command): void {
     .argument('<id>', 'id of the key, from the list', readId)
     .action((id: number, _: unknown, command: Command) =>
       onInstallation(command, async ({ apiKeys }) => {
-        print(line(await apiKeys.revoke(id)))
+        print(line(await apiKeys.revoke(operator, id)))
       }),
     )
 }

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
+import { addAudit } from './audit.ts'
 import { addConfig } from './config.ts'
 import { exitCode } from './exit.ts'
 import { addKey } from './key.ts'
@@ -27,6 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addUser(program)
   addKey(program)
   addSession(program)
+  addAudit(program)
   addConfig(program)
   program
     .command('version')

@@ -1,5 +1,6 @@
 /** `ncp session …`: end sessions on the server, at work while the panel runs. */
 import type { Command } from 'commander'
+import { operator } from '../core/actor.ts'
 import { withSettings } from './flags.ts'
 import { onInstallation, userByEmail } from './installation.ts'
 import { print } from './output.ts'
@@ -15,7 +16,7 @@ export function addSession(program: Command): void {
       if ((email === undefined) === (everybody === undefined)) command.error('error: give an email, or --everybody')
       return onInstallation(command, async (context) => {
         const userId = email === undefined ? undefined : (await userByEmail(context, email)).id
-        print(`${await context.sessions.endAll(userId)} sessions ended`)
+        print(`${await context.sessions.endAll(operator, userId)} sessions ended`)
       })
     })
 }

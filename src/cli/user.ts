@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { TSchema } from 'elysia'
 import type { Context } from '../context.ts'
+import { operator } from '../core/actor.ts'
 import { allRows } from '../core/page.ts'
 import type { Role } from '../core/principal.ts'
 import { checkPasswordRules } from '../crypto/password-rules.ts'
@@ -13,7 +14,8 @@ import { onInstallation, userByEmail, withContext } from './installation.ts'
 import { print, printJson } from './output.ts'
 
 type CreateOptions = { email: string; name?: string; role: Role; passwordStdin?: true; json?: true }
-type OneUserOptions = { email?: string; json?: true }
+/** Of all commands that name one user; `new` and `passwordStdin` are one command's each. */
+type OneUserOptions = { email?: string; json?: true; passwordStdin?: true; new?: string }
 
 export function addUser(program: Command): void {
   const user = program.command('user').description('manage users, also while the panel runs')
@@ -42,24 +44,38 @@ export function addUser(program: Command): void {
     async (context, found, options) => {
       const password = await readPassword(options.passwordStdin === true)
       if (password === undefined) passwd.error('error: give the password with --password-stdin')
-      await context.password.replace(found, password)
+      await context.password.replace(operator, found, password)
       return found
     },
   ).option('--password-stdin', 'read the password from standard input')
   oneUser('disable', 'refuse all credentials of a user', (context, { id }) =>
-    context.users.change(id, { status: 'disabled' }),
+    context.users.change(operator, id, { status: 'disabled' }),
   )
-  oneUser('enable', 'let a disabled user in again', (context, { id }) => context.users.change(id, { status: 'active' }))
+  oneUser('enable', 'let a disabled user in again', (context, { id }) =>
+    context.users.change(operator, id, { status: 'active' }),
+  )
   oneUser('unlock', 'let a user try again whose account is throttled', async (context, found) => {
-    await context.throttle.unlock(found.id)
+    await context.throttle.unlock(operator, found.id)
     return found
   })
   oneUser('delete', 'delete a user with all keys, subscriptions and sites', async (context, found) => {
-    await context.users.remove(found.id)
+    await context.users.remove(operator, found.id)
     return found
   })
+  const setEmail: Command = oneUser(
+    'set-email',
+    'move a user who lost the mailbox to another address',
+    async (context, { id }, options) => {
+      await context.emailChange.replace(
+        operator,
+        id,
+        options.new ?? setEmail.error('error: give the address with --new'),
+      )
+      return context.users.get(id)
+    },
+  ).option('--new <email>', 'the new address', obeying(CreateUser.properties.email))
   oneUser('reset-2fa', 'switch two-factor authentication off for a user who lost it', async (context, { id }) => {
-    await context.twoFactor.reset(id)
+    await context.twoFactor.reset(operator, id)
     return context.users.get(id)
   })
 
@@ -67,7 +83,7 @@ export function addUser(program: Command): void {
   function oneUser(
     name: string,
     description: string,
-    act: (context: Context, user: User, options: { passwordStdin?: true }) => Promise<User>,
+    act: (context: Context, user: User, options: OneUserOptions) => Promise<User>,
   ): Command {
     return withSettings(user.command(name), ['data'])
       .description(description)
@@ -79,7 +95,7 @@ export function addUser(program: Command): void {
         if (email === undefined) command.error("error: missing argument 'email'")
         return onInstallation(command, async (context) => {
           const found = await userByEmail(context, email)
-          show(await act(context, found, options as { passwordStdin?: true }), options)
+          show(await act(context, found, options), options)
         })
       })
   }
@@ -90,7 +106,7 @@ async function createUser(context: Context, { email, name = email, role, passwor
   if (role !== 'admin') await context.initialAdmin.ensure()
   const password = passwordStdin ? await readPassword(true) : undefined
   if (password === undefined) {
-    const invited = await context.users.invite({ email, name, role })
+    const invited = await context.users.invite(operator, { email, name, role })
     if (json) {
       printJson(toInvitedAccount(invited))
     } else {
@@ -100,7 +116,7 @@ async function createUser(context: Context, { email, name = email, role, passwor
     return
   }
   await checkPasswordRules('password', password, email)
-  show(await context.users.create({ email, name, role }, await context.passwords.hash(password)), {
+  show(await context.users.create(operator, { email, name, role }, await context.passwords.hash(password)), {
     ...(json && { json }),
   })
 }

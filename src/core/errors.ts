@@ -21,6 +21,11 @@ export const catalogue = {
     message: 'The two-factor code is wrong or was already used; wait for the next one',
   },
   forbidden: { status: 403, error: 'forbidden', message: 'This credential may not do that' },
+  two_factor_enrolment_required: {
+    status: 403,
+    error: '2fa_enrolment_required',
+    message: 'Two-factor authentication is required here: log in and enrol at /auth/2fa/setup and /auth/2fa/enable',
+  },
   not_found: { status: 404, error: 'not found', message: 'No such resource' },
   method_not_allowed: {
     status: 405,

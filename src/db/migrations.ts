@@ -1,5 +1,6 @@
 /** The migrations that this program carries, oldest first. A file that has shipped never changes. */
 import initial from '../../drizzle/0000_initial.sql' with { type: 'text' }
+import accounts from '../../drizzle/0001_accounts.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -7,4 +8,7 @@ export type Migration = {
   sql: string
 }
 
-export const migrations: readonly Migration[] = [{ name: '0000_initial', sql: initial }]
+export const migrations: readonly Migration[] = [
+  { name: '0000_initial', sql: initial },
+  { name: '0001_accounts', sql: accounts },
+]

@@ -186,3 +186,62 @@ export const settings = sqliteTable('settings', {
   value: text().notNull(),
   updatedAt: updatedAt(),
 })
+
+/**
+ * What happened, in order and for good: triggers in the migration refuse every change, and every deletion but that of
+ * the oldest entries, up to the horizon. No foreign keys: an entry outlives what it tells of.
+ */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    id: id(),
+    createdAt: createdAt(),
+    /** Who did it; null for a stranger, the command line and the panel itself. */
+    actorId: integer('actor_id'),
+    credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
+    /** Of the session or the API key. */
+    credentialId: integer('credential_id'),
+    address: text(),
+    requestId: text('request_id'),
+    action: text().notNull(),
+    /** Whose account it concerns: the customer who may read it. */
+    accountId: integer('account_id'),
+    targetType: text('target_type'),
+    targetId: integer('target_id'),
+    result: text({ enum: ['success', 'failure', 'refused'] }).notNull(),
+    /** The error's code, where there was one. */
+    reason: text(),
+    /** How often, where failures and refusals are summed up. */
+    times: integer().notNull(),
+    /** A JSON object of what else there is to know, never a secret. */
+    details: text().notNull(),
+    /** SHA-256 of the entry and of the hash before it, in hex: see `features/audit/chain.ts`. */
+    hash: text().notNull(),
+  },
+  (table) => [
+    index('audit_log_created_at').on(table.createdAt),
+    index('audit_log_actor_id').on(table.actorId),
+    index('audit_log_account_id').on(table.accountId),
+    index('audit_log_action').on(table.action),
+  ],
+)
+
+/** One row, once old entries have been deleted: the last of them, on which the chain goes on. */
+export const auditHorizon = sqliteTable('audit_horizon', {
+  id: integer().primaryKey(),
+  entryId: integer('entry_id').notNull(),
+  hash: text().notNull(),
+})
+
+/** New addresses that wait to be proven: one a user, the newest. */
+export const emailChanges = sqliteTable('email_changes', {
+  userId: integer('user_id')
+    .primaryKey()
+    .references(() => users.id, { onDelete: 'cascade' }),
+  /** Lower-case. */
+  email: text().notNull(),
+  /** SHA-256 of the token, in hex. */
+  tokenHash: text('token_hash').notNull().unique(),
+  createdAt: createdAt(),
+  expiresAt: integer('expires_at').notNull(),
+})

@@ -38,6 +38,7 @@ const documentation = {
     { name: 'API keys', description: 'Credentials for scripts' },
     { name: 'Sites', description: 'Websites' },
     { name: 'Subscriptions', description: "A customer's own subscriptions" },
+    { name: 'Audit log', description: 'What happened to the own account' },
     { name: 'Administration', description: 'For administrators' },
     { name: 'Health', description: 'For load balancers and service managers' },
   ],

@@ -2,25 +2,37 @@
 
 import { ValueErrorType } from '@sinclair/typebox/errors'
 import { Elysia, ParseError, type TSchema, ValidationError } from 'elysia'
-import { AppError, catalogue } from '../core/errors.ts'
+import type { Actor } from '../core/actor.ts'
+import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { ErrorEnvelope } from './envelope.ts'
 import { checksOf } from './schema.ts'
-import { type Visit, visit } from './visit.ts'
+import { actorOf, type Visit, visit } from './visit.ts'
 
 export type ErrorOptions = {
   log: Log
   /** The methods that a path takes, in the form of an Allow header; undefined for an unknown path. */
   allow(path: string): string | undefined
+  /** Told of each request that is turned away for its credential, its rights or its number. */
+  refused(actor: Actor, code: ErrorCode, request: { method: string; route: string }): void
 }
 
-export function createErrors({ log, allow }: ErrorOptions) {
-  /** What to answer; the headers that belong to it are set. */
-  function explain(thrown: unknown, visit: Visit): { status: number; body: typeof ErrorEnvelope.static } {
+export function createErrors({ log, allow, refused }: ErrorOptions) {
+  /**
+   * What to answer; the headers that belong to it are set.
+   *
+   * @param route the pattern of the path, empty before routing
+   */
+  function explain(
+    thrown: unknown,
+    visit: Visit,
+    route: string,
+  ): { status: number; body: typeof ErrorEnvelope.static } {
     const error = toAppError(thrown)
     if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
     const { code, message, headers } = error ?? new AppError('internal')
     const { status, error: text } = catalogue[code]
+    if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: visit.request.method, route })
     const { responseHeaders } = visit
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
     for (const [name, value] of Object.entries(headers)) responseHeaders.set(name, value)
@@ -31,8 +43,9 @@ export function createErrors({ log, allow }: ErrorOptions) {
     /** For Elysia: answers what routes throw, and paths that nothing serves. */
     hook: new Elysia({ name: 'errors' })
       .use(visit)
-      .onError(({ error: thrown, code, set, visit }) => {
-        const { status, body } = explain(code === 'NOT_FOUND' ? unknownRoute(allow(visit.path)) : thrown, visit)
+      .onError(({ error: thrown, code, route, set, visit }) => {
+        const error = code === 'NOT_FOUND' ? unknownRoute(allow(visit.path)) : thrown
+        const { status, body } = explain(error, visit, route ?? '')
         set.status = status
         return body
       })
@@ -40,10 +53,17 @@ export function createErrors({ log, allow }: ErrorOptions) {
 
     /** For whoever stands outside of Elysia. */
     refuse(thrown: unknown, visit: Visit): Response {
-      const { status, body } = explain(thrown, visit)
+      const { status, body } = explain(thrown, visit, '')
       return new Response(JSON.stringify(body), { status, headers: visit.responseHeaders })
     },
   }
+}
+
+/** Not a request that came without a credential: nobody tried anything. */
+function isRefusal(code: ErrorCode, { credentialSent, principal }: Visit): boolean {
+  if (code === 'not_authenticated') return credentialSent && !principal
+  const { status } = catalogue[code]
+  return status === 403 || status === 429
 }
 
 function unknownRoute(allowed: string | undefined): AppError {

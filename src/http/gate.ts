@@ -72,6 +72,7 @@ export function gate(options: GateOptions): Fetch {
     const arrived: Visit = {
       requestId,
       startedAt: performance.now(),
+      request,
       path: pathOf(request.url),
       client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),
       credentialSent: false,

@@ -7,10 +7,11 @@ import { type Visit, visit } from './visit.ts'
 
 /**
  * - `user`: a JWT or an API key
+ * - `enrolling`: a JWT, also of a user who has yet to enrol in two-factor authentication
  * - `session`: a JWT; a key can't manage credentials, or one leaked key would make more of them
  * - `admin`: a JWT or an API key of an administrator
  */
-export type Access = 'user' | 'session' | 'admin'
+export type Access = 'user' | 'enrolling' | 'session' | 'admin'
 
 type Context = { request: Request; visit: Visit }
 
@@ -50,11 +51,13 @@ export type Guard = ReturnType<typeof createGuard>
 /** @throws AppError `not_authenticated`, `forbidden` */
 function authorize({ principal }: Visit, access: Access): Principal {
   if (!principal) throw new AppError('not_authenticated')
-  if (access === 'session' && principal.credential.kind !== 'jwt') {
+  const needsSession = access === 'session' || access === 'enrolling'
+  if (needsSession && principal.credential.kind !== 'jwt') {
     throw new AppError('forbidden', 'An API key can not do this; log in and use the JWT', {
       'www-authenticate': 'Bearer realm="ncp", error="insufficient_scope"',
     })
   }
+  if (principal.mustEnrol && access !== 'enrolling') throw new AppError('two_factor_enrolment_required')
   if (access === 'admin' && principal.role !== 'admin') {
     throw new AppError('forbidden', 'Only an administrator may do this')
   }

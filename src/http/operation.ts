@@ -28,9 +28,10 @@ type Operation = {
 /** Errors that any operation can give. */
 const always: ErrorCode[] = ['bad_request', 'validation_error', 'rate_limited', 'internal', 'unavailable']
 const refusals: Record<Access, ErrorCode[]> = {
-  user: ['not_authenticated'],
-  session: ['not_authenticated', 'forbidden'],
-  admin: ['not_authenticated', 'forbidden'],
+  user: ['not_authenticated', 'two_factor_enrolment_required'],
+  enrolling: ['not_authenticated', 'forbidden'],
+  session: ['not_authenticated', 'forbidden', 'two_factor_enrolment_required'],
+  admin: ['not_authenticated', 'forbidden', 'two_factor_enrolment_required'],
 }
 
 /** A mistyped parameter is refused, also where a route takes none; one that does overwrites this. */

@@ -176,3 +176,12 @@ export function emailAddress() {
     obeys: isEmailAddress,
   })
 }
+
+/** A code that proves the second factor. */
+export function totpCode() {
+  return text({
+    maxLength: 64,
+    examples: ['123456'],
+    description: 'Six digits of the authenticator app, or a recovery code',
+  })
+}

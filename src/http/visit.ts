@@ -1,5 +1,7 @@
 /** What the gate finds out about a request before it is routed, for everyone behind it. */
 import { Elysia } from 'elysia'
+import type { Caller, Origin, Stranger } from '../core/actor.ts'
+import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 
@@ -13,6 +15,7 @@ export type Visit = {
   /** Whether an Authorization header was sent at all. */
   credentialSent: boolean
   principal: Principal | undefined
+  request: Request
   /**
    * The headers of the response, whatever becomes of it. Everybody sets them here and nobody in Elysia's `set.headers`:
    * copying a `Headers` costs a fifth of filling one from an object.
@@ -28,6 +31,7 @@ const nobody: Visit = {
   client: { address: 'unknown', group: 'unknown' },
   credentialSent: false,
   principal: undefined,
+  request: new Request('http://localhost'),
   responseHeaders: new Headers(),
 }
 
@@ -52,3 +56,27 @@ export const handOver = new Elysia({ name: 'hand-over' })
     context.set.headers = arrived.responseHeaders as never
   })
   .as('global')
+
+/**
+ * The user behind a request that the guard has let through.
+ *
+ * @throws AppError `not_authenticated`
+ */
+export function callerOf(visit: Visit): Caller {
+  if (!visit.principal) throw new AppError('not_authenticated')
+  return { kind: 'user', ...visit.principal, origin: originOf(visit) }
+}
+
+/** Whoever is behind a request that needs no credential. */
+export function strangerOf(visit: Visit): Stranger {
+  return { kind: 'stranger', origin: originOf(visit) }
+}
+
+/** Whoever is behind a request, with or without a credential. */
+export function actorOf(visit: Visit): Caller | Stranger {
+  return visit.principal ? callerOf(visit) : strangerOf(visit)
+}
+
+function originOf({ client, requestId, request }: Visit): Origin {
+  return { ...client, requestId, userAgent: request.headers.get('user-agent') ?? '' }
+}

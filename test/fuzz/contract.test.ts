@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
+import { operator } from '../../src/core/actor.ts'
 import { createTestLog } from '../harness/log.ts'
 import { type Operation, operationsOf } from '../harness/operations.ts'
 import { type Answer, type Panel, startPanel } from '../harness/panel.ts'
@@ -36,7 +37,12 @@ async function credentialOf(caller: Caller): Promise<string | undefined> {
   const role = caller.startsWith('admin') ? 'admin' : 'customer'
   const user = await panel.customer(role)
   if (role === 'customer') {
-    await panel.context.subscriptions.create({ userId: user.id, name: 'Hosting', maxSites: 0, isDefault: undefined })
+    await panel.context.subscriptions.create(operator, {
+      userId: user.id,
+      name: 'Hosting',
+      maxSites: 0,
+      isDefault: undefined,
+    })
   }
   const credential = caller.endsWith('key') ? await panel.key(user.token) : user.token
   credentials.set(caller, credential)

@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { createContext } from '../../src/context.ts'
+import { operator } from '../../src/core/actor.ts'
 import type { RequestLog } from '../../src/core/log.ts'
 import { listen } from '../../src/http/listen.ts'
 import { createTestClock } from './clock.ts'
@@ -152,7 +153,11 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
       const email = `customer${++customers}@example.com`
       // As the command line makes users; activation over HTTP is tested with the users.
       passwordHash ??= context.passwords.hash(PASSWORD)
-      const { id } = await context.users.create({ email, name: `Customer ${customers}`, role }, await passwordHash)
+      const { id } = await context.users.create(
+        operator,
+        { email, name: `Customer ${customers}`, role },
+        await passwordHash,
+      )
       return { id, email, token: await login(email) }
     },
 

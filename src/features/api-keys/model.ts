@@ -1,10 +1,14 @@
 /** What `/auth/api-keys` takes and gives: exactly the contract's fields. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { closed, idOut, label, nullable, timestampIn, timestampOut } from '../../http/schema.ts'
+import { closed, idOut, label, nullable, timestampIn, timestampOut, totpCode } from '../../http/schema.ts'
 import type { ApiKey } from './api-keys.ts'
 
-export const CreateApiKey = closed({ name: label(['Deploy script']), expires_at: t.Optional(timestampIn()) })
+export const CreateApiKey = closed({
+  name: label(['Deploy script']),
+  expires_at: t.Optional(timestampIn()),
+  totp_code: t.Optional({ ...totpCode(), description: 'Required with two-factor authentication on' }),
+})
 
 const keyPrefix = () =>
   t.String({ examples: ['ncp_0123456789abcdef'], description: 'The first 20 characters of the key' })

@@ -7,6 +7,7 @@ import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
+import { callerOf } from '../../http/visit.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { ApiKeyModel, CreateApiKey, CreatedApiKeyModel, toApiKey, toCreatedApiKey } from './model.ts'
 
@@ -17,9 +18,10 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
     .use(guard)
     .post(
       '',
-      async ({ principal, body, set }) => {
+      async ({ visit, body, set }) => {
         const expiresAt = body.expires_at === undefined ? undefined : parseTimestamp(body.expires_at)
-        const created = await apiKeys.create(principal.userId, body.name, expiresAt)
+        const request = { name: body.name, expiresAt, totpCode: body.totp_code }
+        const created = await apiKeys.create(callerOf(visit), request)
         set.status = 201
         return envelope(toCreatedApiKey(created), 'API key created')
       },
@@ -27,12 +29,14 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
         ...operation('session', {
           id: 'createApiKey',
           summary: 'Create an API key',
-          description: 'The only response that holds the key. Without `expires_at` it is valid until it is deleted.',
+          description:
+            'The only response that holds the key. Without `expires_at` it is valid until it is deleted. A user with two-factor authentication on sends a fresh `totp_code`.',
           tag,
           body: true,
           status: 201,
           data: CreatedApiKeyModel,
           message: 'API key created',
+          errors: ['two_factor_required', 'two_factor_invalid'],
         }),
         body: CreateApiKey,
       },
@@ -56,8 +60,8 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
     )
     .delete(
       '/:id',
-      async ({ principal, params }) => {
-        await apiKeys.remove(principal.userId, toInteger(params.id))
+      async ({ visit, params }) => {
+        await apiKeys.remove(callerOf(visit), toInteger(params.id))
         return envelope(null, 'API key deleted')
       },
       {

@@ -6,6 +6,7 @@ import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
+import { callerOf } from '../../http/visit.ts'
 import type { Users } from '../users/users.ts'
 import { SessionModel, toSession } from './model.ts'
 import type { Sessions } from './sessions.ts'
@@ -48,9 +49,9 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
     )
     .delete(
       '',
-      async ({ params }) => {
+      async ({ visit, params }) => {
         const user = await getUser(toInteger(params.id))
-        await sessions.endAll(user.id)
+        await sessions.endAll(callerOf(visit), user.id)
         return envelope(null, 'Sessions ended')
       },
       {

@@ -2,7 +2,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Awaitable, whenKnown } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type Credential, isExpired, type Principal } from '../../core/principal.ts'
+import { type Credential, isExpired, type Principal, type Role } from '../../core/principal.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions, users } from '../../db/tables.ts'
@@ -13,45 +13,50 @@ const API_KEY = /^ncp_[0-9a-f]{64}$/
 /** Credentials remembered for one version of the store. */
 const CACHE_ENTRIES = 10_000
 
+const userColumns = { userId: users.id, role: users.role, status: users.status, totpEnabledAt: users.totpEnabledAt }
+type UserColumns = { userId: number; role: Role; totpEnabledAt: number | null }
+
 export type CredentialsOptions = {
   store: Store
   clock: Clock
   /** Checks signature and claims. @returns the `jti` and `sub`, or undefined for a token that isn't ours */
   verifyToken(token: string): Promise<{ tokenId: string; userId: number } | undefined>
+  /** Whether users of this role must have two-factor authentication on. */
+  isTwoFactorRequired(role: Role): Promise<boolean>
   /** Told of each use. */
   record(credential: Credential): void
 }
 
 export type Credentials = ReturnType<typeof createCredentials>
 
-export function createCredentials({ store, clock, verifyToken, record }: CredentialsOptions) {
+export function createCredentials(options: CredentialsOptions) {
+  const { store, clock, verifyToken, isTwoFactorRequired, record } = options
   const cache = createVersionCache<Principal>(store, CACHE_ENTRIES)
 
   const keyByHash = store.read
-    .select({ id: apiKeys.id, expiresAt: apiKeys.expiresAt, userId: users.id, role: users.role, status: users.status })
+    .select({ id: apiKeys.id, expiresAt: apiKeys.expiresAt, ...userColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(eq(apiKeys.keyHash, sql.placeholder('hash')))
     .prepare()
   const sessionByTokenId = store.read
-    .select({
-      id: sessions.id,
-      expiresAt: sessions.expiresAt,
-      userId: users.id,
-      role: users.role,
-      status: users.status,
-    })
+    .select({ id: sessions.id, expiresAt: sessions.expiresAt, ...userColumns })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(eq(sessions.tokenId, sql.placeholder('tokenId')))
     .prepare()
+
+  async function principalOf({ userId, role, totpEnabledAt }: UserColumns, credential: Credential): Promise<Principal> {
+    const mustEnrol = totpEnabledAt === null && (await isTwoFactorRequired(role))
+    return { userId, role, credential, mustEnrol }
+  }
 
   /** Looked up by the whole hash through a unique index, never by the prefix. */
   async function byKey(hash: string): Promise<Principal | undefined> {
     const row = await keyByHash.get({ hash })
     if (row?.status !== 'active') return undefined
     const credential = { kind: 'api_key' as const, keyId: row.id, expiresAt: row.expiresAt }
-    return { userId: row.userId, role: row.role, credential }
+    return principalOf(row, credential)
   }
 
   async function byToken(token: string): Promise<Principal | undefined> {
@@ -61,7 +66,7 @@ export function createCredentials({ store, clock, verifyToken, record }: Credent
     // Without the check of `sub`, a row with a reused id could map an old token to a new user.
     if (row?.status !== 'active' || row.userId !== claims.userId) return undefined
     const credential = { kind: 'jwt' as const, sessionId: row.id, expiresAt: row.expiresAt }
-    return { userId: row.userId, role: row.role, credential }
+    return principalOf(row, credential)
   }
 
   /** Not cached: time passes without a commit. */

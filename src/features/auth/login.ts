@@ -1,12 +1,15 @@
 /** Login: email, password and, for a user with 2FA, a code, against a new session. */
 import { and, eq } from 'drizzle-orm'
+import type { Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Passwords } from '../../crypto/passwords.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { users } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
-import { beginSession, type Origin, type Session } from './sessions.ts'
+import { beginSession, type Session } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
@@ -14,6 +17,8 @@ type UserRow = typeof users.$inferSelect
 export type LoginOptions = {
   store: Store
   clock: Clock
+  audit: RecordAudit
+  incidents: Incidents
   passwords: Passwords
   throttle: Throttle
   /** Seconds a new JWT is valid. */
@@ -27,16 +32,22 @@ export type LoginRequest = { email: string; password: string; totpCode: string |
 
 export type Login = ReturnType<typeof createLogin>
 
-export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spendCode, notify }: LoginOptions) {
+export function createLogin(options: LoginOptions) {
+  const { store, clock, audit, incidents, passwords, throttle, ttlSeconds, spendCode, notify } = options
+
   /**
    * An unknown email, a disabled or throttled user, a user without a password and a wrong password give one answer,
    * after the same work. Whether a code is wanted shows only after the right password.
    *
    * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `unavailable`
    */
-  return async function login(request: LoginRequest, origin: Origin): Promise<{ user: UserRow; session: Session }> {
-    const { password, totpCode } = request
+  return async function login(stranger: Stranger, request: LoginRequest): Promise<{ user: UserRow; session: Session }> {
     const [user] = await store.read.select().from(users).where(eq(users.email, request.email.toLowerCase()))
+    const attempt = { action: 'auth.login' as const, accountId: user?.id ?? null }
+    return incidents.watch(stranger, attempt, () => prove(user, stranger, request))
+  }
+
+  async function prove(user: UserRow | undefined, { origin }: Stranger, { password, totpCode }: LoginRequest) {
     const hash = await passwords.verify(password, async () => {
       const admitted = await throttle.admit(user?.id, origin.group)
       return admitted && user?.status === 'active' ? user.passwordHash : null
@@ -64,6 +75,15 @@ export function createLogin({ store, clock, passwords, throttle, ttlSeconds, spe
         await notify(tx, user.id, { kind: 'new_address', address: origin.address })
       }
       const session = await beginSession(tx, { userId: user.id, ttlSeconds: ttl, nowMs }, origin)
+      const { id: sessionId, expiresAt } = session
+      const credential = { kind: 'jwt' as const, sessionId, expiresAt }
+      const caller: Caller = { kind: 'user', userId: user.id, role: current.role, credential, origin }
+      await audit(tx, caller, {
+        action: 'auth.login',
+        accountId: user.id,
+        target: { type: 'session', id: sessionId },
+        details: { newAddress: !isKnown },
+      })
       return { user: current, session }
     })
   }

@@ -3,7 +3,7 @@ import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import { PASSWORD_LENGTH } from '../../crypto/password-rules.ts'
 import type { users } from '../../db/tables.ts'
-import { choice, closed, emailAddress, idOut, nullable, text, timestampOut } from '../../http/schema.ts'
+import { choice, closed, emailAddress, idOut, nullable, text, timestampOut, totpCode } from '../../http/schema.ts'
 import type { Session } from './sessions.ts'
 
 /** Its length is checked before anything is looked up or hashed; the rules for new passwords are the service's. */
@@ -16,23 +16,31 @@ const newPassword = () =>
     format: 'password',
     examples: ['seven grey kettles on a windy roof'],
   })
-const code = () =>
-  text({ maxLength: 64, examples: ['123456'], description: 'Six digits of the authenticator app, or a recovery code' })
+/** For what a user with two-factor authentication on proves with both factors. */
+const codeWhenEnrolled = () => t.Optional({ ...totpCode(), description: 'Required with two-factor authentication on' })
+const mailedToken = () =>
+  text({ maxLength: 128, examples: ['Zm9vYmFy…'], description: 'From the mail or the activation' })
 
 export const LoginRequest = closed({
   email: emailAddress(),
   password: password(),
-  totp_code: t.Optional(code()),
+  totp_code: codeWhenEnrolled(),
 })
-export const PasswordChange = closed({ current_password: password(), new_password: newPassword() })
+export const PasswordChange = closed({
+  current_password: password(),
+  new_password: newPassword(),
+  totp_code: codeWhenEnrolled(),
+})
+export const EmailChange = closed({ email: emailAddress(), password: password(), totp_code: codeWhenEnrolled() })
+export const EmailConfirm = closed({ token: mailedToken() })
 export const PasswordResetRequest = closed({ email: emailAddress() })
 export const PasswordConfirm = closed({
-  token: text({ maxLength: 128, examples: ['Zm9vYmFy…'], description: 'From the activation or the mail' }),
+  token: mailedToken(),
   password: newPassword(),
 })
 export const TwoFactorSetup = closed({ password: password() })
-export const TwoFactorEnable = closed({ totp_code: code() })
-export const TwoFactorProof = closed({ password: password(), totp_code: code() })
+export const TwoFactorEnable = closed({ totp_code: totpCode() })
+export const TwoFactorProof = closed({ password: password(), totp_code: totpCode() })
 
 export const UserModel = t.Object(
   { id: idOut(), email: emailAddress(), name: t.String({ examples: ['Ada'] }), role: choice(['admin', 'customer']) },

@@ -11,6 +11,10 @@ export type Notice =
   | { kind: 'two_factor_enabled' }
   | { kind: 'two_factor_disabled' }
   | { kind: 'two_factor_reset' }
+  | { kind: 'recovery_codes_renewed' }
+  /** The address that the account is to move to, or has. */
+  | { kind: 'email_change_requested'; email: string }
+  | { kind: 'email_changed'; email: string }
   /** `expiresAt` in milliseconds since the epoch, null for never. */
   | { kind: 'api_key_created'; name: string; prefix: string; expiresAt: number | null }
   | { kind: 'new_address'; address: string }
@@ -54,6 +58,21 @@ function wordsFor(notice: Notice): { subject: string; event: string } {
       return {
         subject: 'Two-factor authentication is off',
         event: 'The operator switched two-factor authentication off for your account.',
+      }
+    case 'recovery_codes_renewed':
+      return {
+        subject: 'Your recovery codes were replaced',
+        event: 'New recovery codes were made for your account. The former ones no longer work.',
+      }
+    case 'email_change_requested':
+      return {
+        subject: 'A new email address was asked for',
+        event: `Somebody who knows your password asked to move your account to ${notice.email}.`,
+      }
+    case 'email_changed':
+      return {
+        subject: 'Your email address was changed',
+        event: `Your account has moved to ${notice.email}. This is the last mail to the present address.`,
       }
     case 'api_key_created': {
       const { name, prefix, expiresAt } = notice

@@ -1,18 +1,22 @@
 /** Asking for a mail with a link that sets a new password. What the link holds is redeemed in `password.ts`. */
 import { and, eq, lte } from 'drizzle-orm'
+import type { Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
+import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
+import type { RecordAudit } from '../audit/audit.ts'
 import { countStranger } from './throttle.ts'
 
 export type PasswordResetOptions = {
   store: Store
   clock: Clock
   log: Log
+  audit: RecordAudit
   putMail: PutMail
   /** The configured base of links, without a slash at its end. Nothing of a request ever gets into a link. */
   publicUrl: string
@@ -27,8 +31,9 @@ const MAIL_INTERVAL_MS = 60 * 1000
 /** About what a second of writing answers. */
 const MAX_WAITING = 1000
 
-export function createPasswordReset({ store, clock, log, putMail, publicUrl }: PasswordResetOptions) {
-  const waiting = new Set<string>()
+export function createPasswordReset({ store, clock, log, audit, putMail, publicUrl }: PasswordResetOptions) {
+  /** By email, who asked first. */
+  const waiting = new Map<string, Stranger>()
   let answering = Promise.resolve()
 
   /** @returns false when a mail with an older token went out within the minute */
@@ -51,7 +56,7 @@ export function createPasswordReset({ store, clock, log, putMail, publicUrl }: P
    * Costs one commit for whatever address. A user who was never activated may set the first password so too, since the
    * mailbox proves as much as the activation does; the activation stays good until one of them is used.
    */
-  async function answer(email: string): Promise<void> {
+  async function answer(email: string, stranger: Stranger): Promise<void> {
     const token = newToken()
     await store.write(async (tx) => {
       await tx.delete(passwordTokens).where(lte(passwordTokens.expiresAt, clock.now()))
@@ -63,18 +68,23 @@ export function createPasswordReset({ store, clock, log, putMail, publicUrl }: P
       await putMail(tx, {
         to: user.email,
         subject: 'Set a new password',
-        text: resetText(user.email, `${publicUrl}/reset-password#token=${encodeURIComponent(token)}`),
+        text: resetText(user.email, passwordLink(publicUrl, token)),
         expiresAt: clock.now() + RESET_TTL_MS,
         topic: `password-reset:${user.id}`,
+      })
+      await audit(tx, stranger, {
+        action: 'auth.password_reset_request',
+        accountId: user.id,
+        target: { type: 'user', id: user.id },
       })
     })
   }
 
   async function answerAll(): Promise<void> {
-    const emails = [...waiting]
+    const requests = [...waiting]
     waiting.clear()
-    for (const email of emails) {
-      await answer(email).catch((err) => log.error({ err }, 'a password reset could not be written'))
+    for (const [email, stranger] of requests) {
+      await answer(email, stranger).catch((err) => log.error({ err }, 'a password reset could not be written'))
     }
   }
 
@@ -85,9 +95,10 @@ export function createPasswordReset({ store, clock, log, putMail, publicUrl }: P
      *
      * @throws AppError `unavailable` when too many wait
      */
-    request(email: string): void {
+    request(stranger: Stranger, email: string): void {
       if (waiting.size >= MAX_WAITING) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
-      waiting.add(email.toLowerCase())
+      const key = email.toLowerCase()
+      if (!waiting.has(key)) waiting.set(key, stranger)
     },
 
     /** Issues tokens for what was asked, and puts down the mails. Never throws; a failure is logged. */
@@ -98,7 +109,6 @@ export function createPasswordReset({ store, clock, log, putMail, publicUrl }: P
   }
 }
 
-/** The token is in the fragment, which a browser keeps to itself: no log and no Referer has it (ASVS V14.2.1). */
 function resetText(email: string, link: string): string {
   return [
     `Somebody asked for a new password for the account ${email}. Set it here, within ten minutes and once:`,

@@ -1,14 +1,19 @@
 /** Setting passwords: by the user who knows the old one, the holder of a single-use token, or the command line. */
 import { and, eq, gt } from 'drizzle-orm'
+import type { Actor, Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { sessionIdOf } from '../../core/principal.ts'
 import { checkPasswordRules } from '../../crypto/password-rules.ts'
 import { normalizePassword, type Passwords } from '../../crypto/passwords.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Queries, Store } from '../../db/store.ts'
-import { passwordTokens, users } from '../../db/tables.ts'
+import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
-import { endSessions, type Origin } from './sessions.ts'
+import type { SecondFactor } from './second-factor.ts'
+import { endSessions } from './sessions.ts'
 import { forgive, type Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
@@ -16,35 +21,49 @@ type UserRow = typeof users.$inferSelect
 export type PasswordOptions = {
   store: Store
   clock: Clock
+  audit: RecordAudit
+  incidents: Incidents
   passwords: Passwords
   throttle: Throttle
+  secondFactor: SecondFactor
   notify: Notify
   /** Told after a user's password has changed. */
   onChange(userId: number): Promise<void>
 }
 
+export type PasswordChange = { currentPassword: string; newPassword: string; totpCode: string | undefined }
+
 export type PasswordService = ReturnType<typeof createPasswordService>
 
-export function createPasswordService({ store, clock, passwords, throttle, notify, onChange }: PasswordOptions) {
-  /**
-   * Asks for the password of a user who is logged in. What it protects calls `forgive` in its transaction.
-   *
-   * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
-   */
-  async function confirm(userId: number, password: string, origin: Origin): Promise<UserRow> {
-    const [user] = await store.read.select().from(users).where(eq(users.id, userId))
-    const hash = await passwords.verify(password, async () => {
-      const admitted = await throttle.admit(user?.id, origin.group)
-      return admitted && user ? user.passwordHash : null
-    })
-    if (!user || hash === undefined) throw new AppError('invalid_credentials', 'The password is wrong')
-    return user
-  }
+/**
+ * Asks for the password of a user who is logged in. What it protects calls `forgive` in its transaction.
+ *
+ * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
+ */
+export type ConfirmPassword = (caller: Caller, password: string) => Promise<UserRow>
 
-  /** Sets the hash and ends what the old password opened. Tokens that could set another one are void, the user is told. */
+export function createPasswordService(options: PasswordOptions) {
+  const { store, clock, audit, incidents, passwords, throttle, secondFactor, notify, onChange } = options
+
+  const confirm: ConfirmPassword = (caller, password) =>
+    incidents.watch(caller, { action: 'auth.password_confirm', accountId: caller.userId }, async () => {
+      const [user] = await store.read.select().from(users).where(eq(users.id, caller.userId))
+      const hash = await passwords.verify(password, async () => {
+        const admitted = await throttle.admit(user?.id, caller.origin.group)
+        return admitted && user ? user.passwordHash : null
+      })
+      if (!user || hash === undefined) throw new AppError('invalid_credentials', 'The password is wrong')
+      return user
+    })
+
+  /**
+   * Sets the hash and ends what the old password opened. What waits to set another one, or to move the account to
+   * another address, is void; the user is told.
+   */
   async function set(tx: Queries, userId: number, hash: string, keepSessionId?: number): Promise<void> {
     await tx.update(users).set({ passwordHash: hash, updatedAt: clock.now() }).where(eq(users.id, userId))
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
+    await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
     await forgive(tx, userId)
     await endSessions(tx, userId, keepSessionId)
     await notify(tx, userId, { kind: 'password_set' })
@@ -56,15 +75,13 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
     /**
      * Changes one's own password and ends the user's other sessions.
      *
-     * @throws AppError `invalid_credentials`, `validation_error`, `unavailable`
+     * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `validation_error`,
+     * `unavailable`
      */
-    async change(
-      userId: number,
-      { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
-      keepSessionId: number,
-      origin: Origin,
-    ): Promise<void> {
-      const user = await confirm(userId, currentPassword, origin)
+    async change(caller: Caller, { currentPassword, newPassword, totpCode }: PasswordChange): Promise<void> {
+      const { userId } = caller
+      const keepSessionId = sessionIdOf(caller)
+      const user = await confirm(caller, currentPassword)
       if (normalizePassword(newPassword) === normalizePassword(currentPassword)) {
         throw new AppError('validation_error', 'new_password: must not be the current one')
       }
@@ -76,7 +93,13 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
           .from(users)
           .where(and(eq(users.id, userId), eq(users.passwordHash, user.passwordHash ?? '')))
         if (unchanged.length === 0) throw new AppError('conflict', 'The password was changed meanwhile; log in again')
+        await secondFactor.demand(tx, caller, totpCode)
         await set(tx, userId, hash, keepSessionId)
+        await audit(tx, caller, {
+          action: 'auth.password_change',
+          accountId: userId,
+          target: { type: 'user', id: userId },
+        })
       })
       await onChange(userId)
     },
@@ -87,10 +110,12 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
      *
      * @throws AppError `validation_error` for a token that is unknown, used or expired, or a password against the rules
      */
-    async redeem(token: string, password: string, origin: Origin): Promise<void> {
+    async redeem(stranger: Stranger, token: string, password: string): Promise<void> {
       const valid = and(eq(passwordTokens.tokenHash, sha256(token)), gt(passwordTokens.expiresAt, clock.now()))
-      const invalidToken = () =>
-        new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
+      const invalidToken = () => {
+        incidents.failed(stranger, { action: 'auth.password_set', accountId: null }, 'validation_error')
+        return new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
+      }
       const [found] = await store.read
         .select({ userId: users.id, email: users.email })
         .from(passwordTokens)
@@ -103,9 +128,16 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
       await store.write(async (tx) => {
         const [spent] = await tx.delete(passwordTokens).where(valid).returning()
         if (!spent) throw invalidToken()
-        await set(tx, spent.userId, hash)
+        const { userId, purpose } = spent
+        await set(tx, userId, hash)
         // Whoever holds the token owns the account: from here on, strangers can't lock this address out.
-        await throttle.succeed(tx, spent.userId, origin.group)
+        await throttle.succeed(tx, userId, stranger.origin.group)
+        await audit(tx, stranger, {
+          action: 'auth.password_set',
+          accountId: userId,
+          target: { type: 'user', id: userId },
+          details: { by: purpose },
+        })
       })
       await onChange(found.userId)
     },
@@ -115,11 +147,14 @@ export function createPasswordService({ store, clock, passwords, throttle, notif
      *
      * @throws AppError `validation_error` for a password against the rules
      */
-    async replace(user: { id: number; email: string }, password: string): Promise<void> {
-      await checkPasswordRules('password', password, user.email)
+    async replace(actor: Actor, { id, email }: { id: number; email: string }, password: string): Promise<void> {
+      await checkPasswordRules('password', password, email)
       const hash = await passwords.hash(password)
-      await store.write((tx) => set(tx, user.id, hash))
-      await onChange(user.id)
+      await store.write(async (tx) => {
+        await set(tx, id, hash)
+        await audit(tx, actor, { action: 'auth.password_set', accountId: id, target: { type: 'user', id } })
+      })
+      await onChange(id)
     },
   }
 }

@@ -1,30 +1,24 @@
 /** Sessions: the row behind each JWT. Without its row, a token is worth nothing. */
 import { and, asc, eq, gt, lte, ne } from 'drizzle-orm'
+import type { Actor, Caller, Origin } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import { sessionIdOf } from '../../core/principal.ts'
 import { newToken } from '../../crypto/secret.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { sessions } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
 
 export type Session = typeof sessions.$inferSelect
 
-/** Where a login comes from. `group` is what limits count by. */
-export type Origin = { address: string; group: string; userAgent: string }
+export type SessionsOptions = { store: Store; clock: Clock; audit: RecordAudit; flushUsage(): Promise<void> }
 
 export type Sessions = ReturnType<typeof createSessions>
 
 const USER_AGENT_LENGTH = 200
 
-export function createSessions({
-  store,
-  clock,
-  flushUsage,
-}: {
-  store: Store
-  clock: Clock
-  flushUsage(): Promise<void>
-}) {
+export function createSessions({ store, clock, audit, flushUsage }: SessionsOptions) {
   return {
     async list(userId: number, page: PageRequest): Promise<Page<Session>> {
       await flushUsage()
@@ -42,29 +36,49 @@ export function createSessions({
      *
      * @returns how many
      */
-    async endAll(userId: number | undefined): Promise<number> {
-      const ended = await store.write((tx) =>
-        tx
+    async endAll(actor: Actor, userId: number | undefined): Promise<number> {
+      return store.write(async (tx) => {
+        const ended = await tx
           .delete(sessions)
           .where(userId === undefined ? undefined : eq(sessions.userId, userId))
-          .returning({ id: sessions.id }),
-      )
-      return ended.length
+          .returning({ id: sessions.id })
+        await audit(tx, actor, {
+          action: 'session.end',
+          accountId: userId ?? null,
+          details: { everybody: userId === undefined, ended: ended.length },
+        })
+        return ended.length
+      })
+    },
+
+    /** Ends the session that asks. */
+    async logout(caller: Caller): Promise<void> {
+      const id = sessionIdOf(caller)
+      await store.write(async (tx) => {
+        const ended = await tx.delete(sessions).where(eq(sessions.id, id)).returning({ id: sessions.id })
+        // Two logouts at once: the session is ended all the same.
+        if (ended.length === 0) return
+        await audit(tx, caller, { action: 'auth.logout', accountId: caller.userId, target: { type: 'session', id } })
+      })
     },
 
     /** @throws AppError `not_found`, `forbidden` for another user's */
-    async end(userId: number, id: number): Promise<void> {
-      const ended = await store.write((tx) =>
-        tx
+    async end(caller: Caller, id: number): Promise<void> {
+      const { userId } = caller
+      await store.write(async (tx) => {
+        const ended = await tx
           .delete(sessions)
           .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
-          .returning({ id: sessions.id }),
-      )
-      if (ended.length > 0) return
-      const [other] = await store.read.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id))
-      throw other
-        ? new AppError('forbidden', "This is another user's session")
-        : new AppError('not_found', 'No such session')
+          .returning({ id: sessions.id })
+        if (ended.length > 0) {
+          await audit(tx, caller, { action: 'session.end', accountId: userId, target: { type: 'session', id } })
+          return
+        }
+        const [other] = await tx.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id))
+        throw other
+          ? new AppError('forbidden', "This is another user's session")
+          : new AppError('not_found', 'No such session')
+      })
     },
   }
 }

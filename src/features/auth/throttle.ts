@@ -1,8 +1,10 @@
 /** Throttles guesses at one account over all addresses, without letting a stranger lock the owner out. */
 import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { knownAddresses, strangers, users } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
 
 /** NIST SP 800-63B-4 §3.2.2: at most 100 consecutive failures, passwords and codes counted alike. */
 const MAX_FAILED_ATTEMPTS = 100
@@ -12,7 +14,7 @@ const THE_STRANGERS = 1
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ store, clock }: { store: Store; clock: Clock }) {
+export function createThrottle({ store, clock, audit }: { store: Store; clock: Clock; audit: RecordAudit }) {
   return {
     /**
      * Counts an attempt before it is verified, so that a burst of parallel guesses can't pass the limit together,
@@ -70,8 +72,11 @@ export function createThrottle({ store, clock }: { store: Store; clock: Clock })
     },
 
     /** Lets a throttled user try again, for the command line. */
-    async unlock(userId: number): Promise<void> {
-      await store.write((tx) => forgive(tx, userId))
+    async unlock(actor: Actor, userId: number): Promise<void> {
+      await store.write(async (tx) => {
+        await forgive(tx, userId)
+        await audit(tx, actor, { action: 'auth.unlock', accountId: userId, target: { type: 'user', id: userId } })
+      })
     },
   }
 }

@@ -1,26 +1,32 @@
-/** Two-factor authentication: enrolment in two steps, codes that work once, recovery codes. */
-import { and, eq, isNotNull, isNull, lt } from 'drizzle-orm'
+/** Two-factor authentication: enrolment in two steps, and the way out of it; recovery codes. */
+import { and, eq, isNotNull, isNull } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
+import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { sha256 } from '../../crypto/secret.ts'
-import type { SecretBox } from '../../crypto/secret-box.ts'
-import { newRecoveryCodes, newTotpSecret, normalizeRecoveryCode, totpStep, totpUri } from '../../crypto/totp.ts'
+import { type Role, sessionIdOf } from '../../core/principal.ts'
+import { newRecoveryCodes, newTotpSecret, totpUri } from '../../crypto/totp.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import type { Action } from '../audit/events.ts'
+import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
-import { endSessions, type Origin } from './sessions.ts'
+import type { ConfirmPassword } from './password.ts'
+import { hashRecoveryCode, type SecondFactor } from './second-factor.ts'
+import { endSessions } from './sessions.ts'
 import { forgive } from './throttle.ts'
-
-type UserRow = typeof users.$inferSelect
 
 export type TwoFactorOptions = {
   store: Store
   clock: Clock
-  secretBox: SecretBox
+  audit: RecordAudit
+  incidents: Incidents
   notify: Notify
-  /** @throws AppError `invalid_credentials` when the password isn't the user's */
-  confirmPassword(userId: number, password: string, origin: Origin): Promise<UserRow>
+  secondFactor: SecondFactor
+  confirmPassword: ConfirmPassword
+  /** Whether users of this role must have 2FA on. */
+  isRequired(role: Role): Promise<boolean>
 }
 
 /** What a change of 2FA asks for. */
@@ -28,58 +34,49 @@ export type Proof = { password: string; code: string }
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
-export function createTwoFactor({ store, clock, secretBox, notify, confirmPassword }: TwoFactorOptions) {
-  const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
-
-  /**
-   * Accepts a code once, in the caller's transaction: a TOTP code of the current or previous step, or a recovery code.
-   *
-   * @throws AppError `two_factor_invalid`
-   */
-  async function spendCode(tx: Queries, user: UserRow, code: string): Promise<void> {
-    if (user.totpSecret === null) throw new AppError('two_factor_invalid')
-    const step = totpStep(openSeed(user.totpSecret, user.id), code, clock.now())
-    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2).
-    const spent =
-      step === undefined
-        ? await tx
-            .delete(recoveryCodes)
-            .where(and(eq(recoveryCodes.userId, user.id), eq(recoveryCodes.codeHash, hashCode(code))))
-            .returning()
-        : await tx
-            .update(users)
-            .set({ totpLastStep: step })
-            .where(and(eq(users.id, user.id), lt(users.totpLastStep, step)))
-            .returning()
-    if (spent.length === 0) throw new AppError('two_factor_invalid')
-  }
+export function createTwoFactor(options: TwoFactorOptions) {
+  const { store, clock, audit, incidents, notify, secondFactor, confirmPassword, isRequired } = options
 
   async function replaceRecoveryCodes(tx: Queries, userId: number): Promise<string[]> {
     const codes = newRecoveryCodes()
     await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-    await tx.insert(recoveryCodes).values(codes.map((code) => ({ userId, codeHash: hashCode(code) })))
+    await tx.insert(recoveryCodes).values(codes.map((code) => ({ userId, codeHash: hashRecoveryCode(code) })))
     return codes
   }
 
-  return {
-    spendCode,
+  /** Proves both factors and does `work` in one transaction. */
+  async function withProof<T>(caller: Caller, proof: Proof, work: (tx: Queries) => Promise<T>): Promise<T> {
+    await confirmPassword(caller, proof.password)
+    return store.write(async (tx) => {
+      await requireEnrolled(tx, caller.userId)
+      await secondFactor.demand(tx, caller, proof.code)
+      await forgive(tx, caller.userId)
+      return work(tx)
+    })
+  }
 
+  const auditOwn = (tx: Queries, caller: Caller, action: Action) =>
+    audit(tx, caller, { action, accountId: caller.userId, target: { type: 'user', id: caller.userId } })
+
+  return {
     /**
      * Makes a seed that waits to be confirmed; one in force stays in force.
      *
      * @throws AppError `invalid_credentials`, `conflict` when 2FA is on
      */
-    async setUp(userId: number, password: string, origin: Origin) {
-      const { email } = await confirmPassword(userId, password, origin)
+    async setUp(caller: Caller, password: string) {
+      const { userId } = caller
+      const { email } = await confirmPassword(caller, password)
       const secret = newTotpSecret()
       await store.write(async (tx) => {
         await forgive(tx, userId)
         const changed = await tx
           .update(users)
-          .set({ totpPendingSecret: secretBox.seal(secret, seedContext(userId)) })
+          .set({ totpPendingSecret: secondFactor.sealSeed(secret, userId) })
           .where(and(eq(users.id, userId), isNull(users.totpEnabledAt)))
           .returning({ id: users.id })
         if (changed.length === 0) throw new AppError('conflict', 'Two-factor authentication is already on')
+        await auditOwn(tx, caller, 'auth.two_factor_setup')
       })
       const uri = totpUri(secret, email)
       return { secret, uri, qrSvg: renderSVG(uri) }
@@ -91,33 +88,51 @@ export function createTwoFactor({ store, clock, secretBox, notify, confirmPasswo
      * @returns ten recovery codes, shown this once
      * @throws AppError `two_factor_invalid`, `conflict` when nothing waits
      */
-    async enable(userId: number, code: string, keepSessionId: number): Promise<string[]> {
-      return store.write(async (tx) => {
-        const [user] = await tx.select().from(users).where(eq(users.id, userId))
-        const pending = user?.totpPendingSecret
-        if (!pending) throw new AppError('conflict', 'Nothing to enable: set up two-factor authentication first')
-        const step = totpStep(openSeed(pending, userId), code, clock.now())
-        if (step === undefined) throw new AppError('two_factor_invalid')
-        const now = clock.now()
-        await tx
-          .update(users)
-          .set({ totpSecret: pending, totpPendingSecret: null, totpEnabledAt: now, totpLastStep: step, updatedAt: now })
-          .where(eq(users.id, userId))
-        await endSessions(tx, userId, keepSessionId)
-        await notify(tx, userId, { kind: 'two_factor_enabled' })
-        return replaceRecoveryCodes(tx, userId)
-      })
+    async enable(caller: Caller, code: string): Promise<string[]> {
+      const { userId } = caller
+      const keepSessionId = sessionIdOf(caller)
+      return incidents.watch(caller, { action: 'auth.two_factor_enable', accountId: userId }, () =>
+        store.write(async (tx) => {
+          const [user] = await tx.select().from(users).where(eq(users.id, userId))
+          const pending = user?.totpPendingSecret
+          if (!pending) throw new AppError('conflict', 'Nothing to enable: set up two-factor authentication first')
+          const step = secondFactor.stepOf(pending, userId, code)
+          if (step === undefined) throw new AppError('two_factor_invalid')
+          const now = clock.now()
+          await tx
+            .update(users)
+            .set({
+              totpSecret: pending,
+              totpPendingSecret: null,
+              totpEnabledAt: now,
+              totpLastStep: step,
+              updatedAt: now,
+            })
+            .where(eq(users.id, userId))
+          await endSessions(tx, userId, keepSessionId)
+          await notify(tx, userId, { kind: 'two_factor_enabled' })
+          await auditOwn(tx, caller, 'auth.two_factor_enable')
+          return replaceRecoveryCodes(tx, userId)
+        }),
+      )
     },
 
-    /** @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off */
-    async disable(userId: number, proof: Proof, keepSessionId: number, origin: Origin): Promise<void> {
-      await confirmPassword(userId, proof.password, origin)
-      await store.write(async (tx) => {
-        await spendCode(tx, await enrolled(tx, userId), proof.code)
-        await forgive(tx, userId)
+    /**
+     * Switches 2FA off, and ends the user's other sessions.
+     *
+     * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off, or required of the user
+     */
+    async disable(caller: Caller, proof: Proof): Promise<void> {
+      const { userId } = caller
+      const keepSessionId = sessionIdOf(caller)
+      if (await isRequired(caller.role)) {
+        throw new AppError('conflict', 'Two-factor authentication is required here and stays on')
+      }
+      await withProof(caller, proof, async (tx) => {
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId, keepSessionId)
         await notify(tx, userId, { kind: 'two_factor_disabled' })
+        await auditOwn(tx, caller, 'auth.two_factor_disable')
       })
     },
 
@@ -126,21 +141,25 @@ export function createTwoFactor({ store, clock, secretBox, notify, confirmPasswo
      *
      * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off
      */
-    async renewRecoveryCodes(userId: number, proof: Proof, origin: Origin): Promise<string[]> {
-      await confirmPassword(userId, proof.password, origin)
-      return store.write(async (tx) => {
-        await spendCode(tx, await enrolled(tx, userId), proof.code)
-        await forgive(tx, userId)
-        return replaceRecoveryCodes(tx, userId)
+    async renewRecoveryCodes(caller: Caller, proof: Proof): Promise<string[]> {
+      return withProof(caller, proof, async (tx) => {
+        await notify(tx, caller.userId, { kind: 'recovery_codes_renewed' })
+        await auditOwn(tx, caller, 'auth.recovery_codes_renew')
+        return replaceRecoveryCodes(tx, caller.userId)
       })
     },
 
     /** Switches 2FA off for a user who lost the device, and ends all sessions of the user. For the command line. */
-    async reset(userId: number): Promise<void> {
+    async reset(actor: Actor, userId: number): Promise<void> {
       await store.write(async (tx) => {
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId)
         await notify(tx, userId, { kind: 'two_factor_reset' })
+        await audit(tx, actor, {
+          action: 'auth.two_factor_reset',
+          accountId: userId,
+          target: { type: 'user', id: userId },
+        })
       })
     },
   }
@@ -155,15 +174,8 @@ async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Prom
   await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
 }
 
-async function enrolled(tx: Queries, userId: number): Promise<UserRow> {
-  const [user] = await tx
-    .select()
-    .from(users)
-    .where(and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))
-  if (!user) throw new AppError('conflict', 'Two-factor authentication is off')
-  return user
+/** @throws AppError `conflict` when 2FA is off */
+async function requireEnrolled(tx: Queries, userId: number): Promise<void> {
+  const isEnrolled = await tx.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))
+  if (!isEnrolled) throw new AppError('conflict', 'Two-factor authentication is off')
 }
-
-const seedContext = (userId: number) => `totp:${userId}`
-/** SHA-256 is enough: a recovery code has 130 random bits (ASVS V6.5.2). */
-const hashCode = (code: string) => sha256(normalizeRecoveryCode(code))

@@ -4,7 +4,8 @@ import { sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { ChangeSettings, SettingsModel, toSettings } from './model.ts'
+import { callerOf } from '../../http/visit.ts'
+import { ChangeSettings, SettingsModel, toSettingChanges, toSettings } from './model.ts'
 import type { Settings } from './settings.ts'
 
 const tag = 'Administration'
@@ -27,15 +28,16 @@ export function settingRoutes({ guard, settings }: { guard: Guard; settings: Set
     )
     .patch(
       '',
-      async ({ body }) => {
-        const changes = body.jwt_ttl_seconds === undefined ? {} : { jwtTtlSeconds: body.jwt_ttl_seconds }
-        return envelope(toSettings(await settings.change(changes)), 'Settings changed')
+      async ({ visit, body }) => {
+        const values = await settings.change(callerOf(visit), toSettingChanges(body))
+        return envelope(toSettings(values), 'Settings changed')
       },
       {
         ...operation('admin', {
           id: 'changeSettings',
           summary: 'Change settings',
-          description: 'A new `jwt_ttl_seconds` holds for tokens made from now on.',
+          description:
+            'A new `jwt_ttl_seconds` holds for tokens made from now on, a new `require_2fa` at the next request of each user.',
           tag,
           body: true,
           data: SettingsModel,

@@ -1,21 +1,33 @@
 /** What an administrator sets for the whole installation. */
+import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Role } from '../../core/principal.ts'
 import type { Store } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
+import type { RecordAudit } from '../audit/audit.ts'
 
 export type SettingValues = {
   /** How long a JWT is valid, in seconds: 60 to 2,592,000 (30 days). */
   jwtTtlSeconds: number
+  /** Who must have two-factor authentication on. */
+  requireTwoFactor: (typeof REQUIRE_TWO_FACTOR)[number]
+  /** How long audit entries are kept, in days: 1 to 3,650. */
+  auditRetentionDays: number
 }
+export type SettingChanges = Partial<SettingValues>
 
 export const JWT_TTL_SECONDS = { minimum: 60, maximum: 2_592_000 }
+export const REQUIRE_TWO_FACTOR = ['nobody', 'administrators', 'everyone'] as const
+export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 3650 }
 
-const defaults: SettingValues = { jwtTtlSeconds: 86_400 }
+const defaults: SettingValues = { jwtTtlSeconds: 86_400, requireTwoFactor: 'nobody', auditRetentionDays: 365 }
+
+export type SettingsOptions = { store: Store; clock: Clock; audit: RecordAudit }
 
 export type Settings = ReturnType<typeof createSettings>
 
-export function createSettings({ store, clock }: { store: Store; clock: Clock }) {
+export function createSettings({ store, clock, audit }: SettingsOptions) {
   const cache = createVersionCache<SettingValues>(store, 1)
 
   async function read(): Promise<SettingValues> {
@@ -29,8 +41,14 @@ export function createSettings({ store, clock }: { store: Store; clock: Clock })
   return {
     read,
 
+    /** Whether users of this role must have two-factor authentication on. */
+    async isTwoFactorRequired(role: Role): Promise<boolean> {
+      const { requireTwoFactor } = await read()
+      return requireTwoFactor === 'everyone' || (requireTwoFactor === 'administrators' && role === 'admin')
+    },
+
     /** Changes the given values and leaves the others. Tokens that are out keep the validity they were given. */
-    async change(changes: Partial<SettingValues>): Promise<SettingValues> {
+    async change(actor: Actor, changes: SettingChanges): Promise<SettingValues> {
       await store.write(async (tx) => {
         for (const [key, value] of Object.entries(changes)) {
           const row = { value: JSON.stringify(value), updatedAt: clock.now() }
@@ -39,6 +57,7 @@ export function createSettings({ store, clock }: { store: Store; clock: Clock })
             .values({ key, ...row })
             .onConflictDoUpdate({ target: table.key, set: row })
         }
+        await audit(tx, actor, { action: 'settings.change', accountId: null, details: changes })
       })
       return read()
     },

@@ -8,6 +8,7 @@ import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import type { PageCache } from '../../http/page-cache.ts'
 import { closed, idParams } from '../../http/schema.ts'
+import { callerOf } from '../../http/visit.ts'
 import {
   ChangeSite,
   CreateSite,
@@ -52,8 +53,8 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     )
     .post(
       '',
-      async ({ principal, query, body, set }) => {
-        const site = await sites.create(principal, toNewSite(body, query))
+      async ({ visit, query, body, set }) => {
+        const site = await sites.create(callerOf(visit), toNewSite(body, query))
         set.status = 201
         return envelope(toSite(site), 'Site created')
       },
@@ -93,8 +94,8 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     )
     .patch(
       '/:id',
-      async ({ principal, params, query, body }) => {
-        const site = await sites.change(principal, toSiteRef({ params, query }), toSiteChanges(body))
+      async ({ visit, params, query, body }) => {
+        const site = await sites.change(callerOf(visit), toSiteRef({ params, query }), toSiteChanges(body))
         return envelope(toSite(site), 'Site changed')
       },
       {
@@ -114,8 +115,8 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     )
     .delete(
       '/:id',
-      async ({ principal, params, query }) => {
-        await sites.remove(principal, toSiteRef({ params, query }))
+      async ({ visit, params, query }) => {
+        await sites.remove(callerOf(visit), toSiteRef({ params, query }))
         return envelope(null, 'Site deleted')
       },
       {

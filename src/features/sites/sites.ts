@@ -1,19 +1,19 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
-import { domainToASCII } from 'node:url'
-import { and, asc, eq, exists, gt } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
+import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Principal } from '../../core/principal.ts'
-import { contains } from '../../db/contains.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
-import { normalizeDomain } from './domain.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import { gatherNames, hasName, insertDomains, normalizeNames, type SiteNames } from './names.ts'
 
 type SiteRow = typeof sites.$inferSelect
 type SubscriptionRow = typeof subscriptions.$inferSelect
 
-export type Site = SiteRow & { domain: string; aliases: string[] }
+export type Site = SiteRow & SiteNames
 
 export const PHP_VERSIONS = ['8.2', '8.3', '8.4', '8.5'] as const
 const DEFAULT_PHP_VERSION = '8.4'
@@ -21,7 +21,7 @@ const DEFAULT_PHP_VERSION = '8.4'
 /** A site, and the subscription it must be in where the request names one. */
 export type SiteRef = { id: number; subscriptionId: number | undefined }
 export type SiteFilter = { subscriptionId?: number; domain?: string }
-export type NewSite = { domain: string; aliases: string[]; subscriptionId: number | undefined }
+export type NewSite = SiteNames & { subscriptionId: number | undefined }
 export type SiteChanges = {
   domain?: string
   aliases?: string[]
@@ -32,6 +32,7 @@ export type SiteChanges = {
 export type SitesOptions = {
   store: Store
   clock: Clock
+  audit: RecordAudit
   /** @throws AppError `not_found`, `forbidden` */
   findSubscription(principal: Principal, id: number): Promise<SubscriptionRow>
   /** @throws AppError `not_found` for a customer who has none */
@@ -40,14 +41,14 @@ export type SitesOptions = {
 
 export type Sites = ReturnType<typeof createSites>
 
-export function createSites({ store, clock, findSubscription, findDefaultSubscription }: SitesOptions) {
+export function createSites({ store, clock, audit, findSubscription, findDefaultSubscription }: SitesOptions) {
   /** The contract's subscription context: the one that is named, or the default one. */
   async function subscriptionOf(principal: Principal, id: number | undefined): Promise<SubscriptionRow> {
     return id === undefined ? findDefaultSubscription(principal.userId) : findSubscription(principal, id)
   }
 
   /** @throws AppError `not_found`, `forbidden` for another customer's */
-  async function find(principal: Principal, { id, subscriptionId }: SiteRef, queries = store.read): Promise<Site> {
+  async function findWithOwner(principal: Principal, { id, subscriptionId }: SiteRef, queries: Queries) {
     const rows = await queries
       .select({ site: sites, name: siteDomains.domain, userId: subscriptions.userId })
       .from(sites)
@@ -56,8 +57,9 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
       .where(eq(sites.id, id))
       .orderBy(asc(siteDomains.position))
     const [site] = gatherNames(rows)
-    if (!site) throw new AppError('not_found', 'No such site')
-    if (principal.role !== 'admin' && rows[0]?.userId !== principal.userId) {
+    const [row] = rows
+    if (!site || !row) throw new AppError('not_found', 'No such site')
+    if (principal.role !== 'admin' && row.userId !== principal.userId) {
       throw new AppError('forbidden', 'This site belongs to another customer')
     }
     if (
@@ -66,11 +68,42 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
     ) {
       throw new AppError('not_found', 'No such site in this subscription')
     }
-    return site
+    return { site, ownerId: row.userId }
+  }
+
+  async function insert(actor: Actor, subscriptionId: number, names: SiteNames): Promise<Site> {
+    const domains = normalizeNames(names.domain, names.aliases)
+    const now = clock.now()
+    return store.write(async (tx) => {
+      const { userId: ownerId } = await requireRoom(tx, subscriptionId)
+      const row = await tx
+        .insert(sites)
+        .values({
+          subscriptionId,
+          documentRoot: documentRootOf(domains.domain),
+          phpVersion: DEFAULT_PHP_VERSION,
+          status: 'active',
+          createdAt: now,
+          updatedAt: now,
+        })
+        .returning()
+        .get()
+      await insertDomains(tx, row.id, domains)
+      await audit(tx, actor, {
+        action: 'site.create',
+        accountId: ownerId,
+        target: { type: 'site', id: row.id },
+        details: { subscriptionId, ...domains },
+      })
+      return { ...row, ...domains }
+    })
   }
 
   return {
-    find,
+    /** @throws AppError `not_found`, `forbidden` for another customer's */
+    async find(principal: Principal, ref: SiteRef): Promise<Site> {
+      return (await findWithOwner(principal, ref, store.read)).site
+    },
 
     /**
      * @param filter.subscriptionId undefined means the default one, and for an administrator all
@@ -106,36 +139,21 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
      * @throws AppError `validation_error`, `not_found`, `forbidden`, and `conflict` for a domain that is taken, a
      * suspended subscription or a reached limit
      */
-    async create(principal: Principal, { subscriptionId, ...names }: NewSite): Promise<Site> {
-      if (principal.role === 'admin' && subscriptionId === undefined) {
+    async create(caller: Caller, { subscriptionId, ...names }: NewSite): Promise<Site> {
+      if (caller.role === 'admin' && subscriptionId === undefined) {
         throw new AppError('bad_request', 'subscription_id: is required of an administrator')
       }
-      const { id } = await subscriptionOf(principal, subscriptionId)
-      const domains = normalizeNames(names.domain, names.aliases)
-      const now = clock.now()
-      return store.write(async (tx) => {
-        await requireRoom(tx, id)
-        const row = await tx
-          .insert(sites)
-          .values({
-            subscriptionId: id,
-            documentRoot: documentRootOf(domains.domain),
-            phpVersion: DEFAULT_PHP_VERSION,
-            status: 'active',
-            createdAt: now,
-            updatedAt: now,
-          })
-          .returning()
-          .get()
-        await insertDomains(tx, row.id, domains)
-        return { ...row, ...domains }
-      })
+      return insert(caller, (await subscriptionOf(caller, subscriptionId)).id, names)
     },
 
+    /** For the command line. @throws AppError `validation_error`, `not_found`, `conflict` */
+    createFor: insert,
+
     /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict` */
-    async change(principal: Principal, ref: SiteRef, { domain, aliases, ...rest }: SiteChanges): Promise<Site> {
+    async change(caller: Caller, ref: SiteRef, changes: SiteChanges): Promise<Site> {
       return store.write(async (tx) => {
-        const before = await find(principal, ref, tx)
+        const { domain, aliases, ...rest } = changes
+        const { site: before, ownerId } = await findWithOwner(caller, ref, tx)
         const { id } = before
         await requireActive(tx, before.subscriptionId)
         const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
@@ -149,85 +167,37 @@ export function createSites({ store, clock, findSubscription, findDefaultSubscri
           .where(eq(sites.id, id))
           .returning()
           .get()
+        await audit(tx, caller, {
+          action: 'site.change',
+          accountId: ownerId,
+          target: { type: 'site', id },
+          details: changes,
+        })
         return { ...row, ...domains }
       })
     },
 
     /** @throws AppError `not_found`, `forbidden`, `conflict` in a suspended subscription */
-    async remove(principal: Principal, ref: SiteRef): Promise<void> {
+    async remove(caller: Caller, ref: SiteRef): Promise<void> {
       await store.write(async (tx) => {
-        const { id, subscriptionId } = await find(principal, ref, tx)
+        const { site, ownerId } = await findWithOwner(caller, ref, tx)
+        const { id, subscriptionId, domain } = site
         await requireActive(tx, subscriptionId)
         await tx.delete(sites).where(eq(sites.id, id))
+        await audit(tx, caller, {
+          action: 'site.delete',
+          accountId: ownerId,
+          target: { type: 'site', id },
+          details: { subscriptionId, domain },
+        })
       })
     },
   }
 }
 
-/** @param text part of a name, in letters or in punycode */
-function hasName(queries: Queries, text: string) {
-  const part = domainToASCII(text) || text.toLowerCase()
-  return exists(
-    queries
-      .select({ id: siteDomains.siteId })
-      .from(siteDomains)
-      .where(and(eq(siteDomains.siteId, sites.id), contains(siteDomains.domain, part))),
-  )
-}
-
-/**
- * One site for its many rows. They come out of one statement: between two, another request could take the names away.
- *
- * @param rows in order of site, and of position within it
- */
-function gatherNames(rows: { site: SiteRow; name: string }[]): Site[] {
-  const found = new Map<number, Site>()
-  for (const { site, name } of rows) {
-    const known = found.get(site.id)
-    if (known) known.aliases.push(name)
-    else found.set(site.id, { ...site, domain: name, aliases: [] })
-  }
-  return [...found.values()]
-}
-
-/** @throws AppError `conflict` that names the field, when a site of anybody's has the name as its domain or an alias */
-async function insertDomains(tx: Queries, siteId: number, names: { domain: string; aliases: string[] }): Promise<void> {
-  const all = [names.domain, ...names.aliases]
-  const inserted = await tx
-    .insert(siteDomains)
-    .values(all.map((domain, position) => ({ domain, siteId, position })))
-    .onConflictDoNothing({ target: siteDomains.domain })
-    .returning({ position: siteDomains.position })
-  const positions = new Set(inserted.map(({ position }) => position))
-  const taken = all.findIndex((_, position) => !positions.has(position))
-  if (taken === -1) return
-  const field = taken === 0 ? 'domain' : `aliases.${taken - 1}`
-  throw new AppError('conflict', `${field}: a site on this server already has this name`)
-}
-
 /** Follows the domain, which is unique: were it to stay, the domain's next owner would get the same directory. */
 function documentRootOf(domain: string): string {
   return `/var/www/${domain}`
-}
-
-/** @throws AppError `validation_error` that names the field */
-function normalizeNames(domain: string, aliases: string[]): { domain: string; aliases: string[] } {
-  const normalized = {
-    domain: requireDomain('domain', domain),
-    aliases: aliases.map((alias, position) => requireDomain(`aliases.${position}`, alias)),
-  }
-  if (new Set([normalized.domain, ...normalized.aliases]).size <= normalized.aliases.length) {
-    throw new AppError('validation_error', 'aliases: must not repeat the domain or another alias')
-  }
-  return normalized
-}
-
-function requireDomain(field: string, text: string): string {
-  const domain = normalizeDomain(text)
-  if (domain === undefined) {
-    throw new AppError('validation_error', `${field}: must be a full domain name, such as www.example.com`)
-  }
-  return domain
 }
 
 async function requireActive(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
@@ -238,9 +208,11 @@ async function requireActive(tx: Queries, subscriptionId: number): Promise<Subsc
 }
 
 /** In the transaction that adds the site, so that parallel requests can't pass the limit together. */
-async function requireRoom(tx: Queries, subscriptionId: number): Promise<void> {
-  const { maxSites } = await requireActive(tx, subscriptionId)
-  if (maxSites === 0) return
+async function requireRoom(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
+  const subscription = await requireActive(tx, subscriptionId)
+  const { maxSites } = subscription
+  if (maxSites === 0) return subscription
   const used = await tx.$count(sites, eq(sites.subscriptionId, subscriptionId))
   if (used >= maxSites) throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
+  return subscription
 }

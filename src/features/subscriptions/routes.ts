@@ -6,6 +6,7 @@ import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
+import { callerOf } from '../../http/visit.ts'
 import {
   ChangeOwnSubscription,
   ChangeSubscription,
@@ -45,9 +46,10 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     )
     .patch(
       '/:id',
-      async ({ principal, params, body }) => {
+      async ({ visit, params, body }) => {
         const changes = toSubscriptionChanges(body)
-        return envelope(toSubscription(await subscriptions.change(principal, toInteger(params.id), changes)), changed)
+        const subscription = await subscriptions.change(callerOf(visit), toInteger(params.id), changes)
+        return envelope(toSubscription(subscription), changed)
       },
       {
         ...operation('user', {
@@ -89,8 +91,8 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     )
     .post(
       '',
-      async ({ body, set }) => {
-        const subscription = await subscriptions.create({
+      async ({ visit, body, set }) => {
+        const subscription = await subscriptions.create(callerOf(visit), {
           userId: body.user_id,
           name: body.name,
           isDefault: body.is_default,
@@ -132,9 +134,10 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     )
     .patch(
       '/:id',
-      async ({ principal, params, body }) => {
+      async ({ visit, params, body }) => {
         const changes = toSubscriptionChanges(body)
-        return envelope(toSubscription(await subscriptions.change(principal, toInteger(params.id), changes)), changed)
+        const subscription = await subscriptions.change(callerOf(visit), toInteger(params.id), changes)
+        return envelope(toSubscription(subscription), changed)
       },
       {
         ...operation('admin', {

@@ -1,11 +1,13 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
 import { and, asc, desc, eq, gt } from 'drizzle-orm'
+import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Principal } from '../../core/principal.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { subscriptions, users } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
 
 export type Subscription = typeof subscriptions.$inferSelect
 
@@ -29,9 +31,11 @@ export type SubscriptionChanges = {
 
 export type SubscriptionFilter = { userId?: number; status?: Subscription['status'] }
 
+export type SubscriptionsOptions = { store: Store; clock: Clock; audit: RecordAudit }
+
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-export function createSubscriptions({ store, clock }: { store: Store; clock: Clock }) {
+export function createSubscriptions({ store, clock, audit }: SubscriptionsOptions) {
   async function find(id: number, queries: Queries = store.read): Promise<Subscription> {
     const [subscription] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
     if (!subscription) throw new AppError('not_found', 'No such subscription')
@@ -108,7 +112,7 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
     },
 
     /** @throws AppError `not_found` for an unknown user */
-    async create({ isDefault, ...values }: NewSubscription): Promise<Subscription> {
+    async create(actor: Actor, { isDefault, ...values }: NewSubscription): Promise<Subscription> {
       const now = clock.now()
       return store.write(async (tx) => {
         await requireUser(tx, values.userId)
@@ -119,17 +123,23 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
           .returning()
           .get()
         await ensureDefault(tx, values.userId)
+        await audit(tx, actor, {
+          action: 'subscription.create',
+          accountId: values.userId,
+          target: { type: 'subscription', id },
+          details: { name: values.name, maxSites: values.maxSites },
+        })
         return find(id, tx)
       })
     },
 
     /**
-     * @param principal who changes it: a customer only the own ones
+     * @param caller who changes it: a customer only the own ones
      * @throws AppError `not_found`, `forbidden`, `validation_error` when the default would be taken away
      */
-    async change(principal: Principal, id: number, changes: SubscriptionChanges): Promise<Subscription> {
+    async change(caller: Caller, id: number, changes: SubscriptionChanges): Promise<Subscription> {
       return store.write(async (tx) => {
-        const before = await findOwn(principal, id, tx)
+        const before = await findOwn(caller, id, tx)
         if (changes.isDefault === false) {
           throw new AppError(
             'validation_error',
@@ -148,6 +158,14 @@ export function createSubscriptions({ store, clock }: { store: Store; clock: Clo
         // A customer with subscriptions always has a default one: of the two users, either may lack it now.
         await ensureDefault(tx, before.userId)
         await ensureDefault(tx, userId)
+        for (const accountId of new Set([before.userId, userId])) {
+          await audit(tx, caller, {
+            action: 'subscription.change',
+            accountId,
+            target: { type: 'subscription', id },
+            details: changes,
+          })
+        }
         return find(id, tx)
       })
     },

@@ -2,7 +2,8 @@
 import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import { choice, closed, emailAddress, idOut, label, text, timestampOut } from '../../http/schema.ts'
-import type { Activation, User } from './users.ts'
+import type { Activation } from './activation.ts'
+import type { User } from './users.ts'
 
 const role = (description?: string) => choice(['admin', 'customer'], description)
 const status = (description?: string) => choice(['active', 'disabled'], description)
@@ -34,14 +35,16 @@ export const userFilter = {
 }
 
 export const AccountModel = t.Object(fields, { additionalProperties: false, title: 'Account' })
-export const InvitedAccountModel = t.Object(
+export const ActivationModel = t.Object(
+  { token: t.String({ examples: ['Zm9vYmFy…'], description: 'Shown this once' }), expires_at: timestampOut() },
   {
-    ...fields,
-    activation: t.Object(
-      { token: t.String({ examples: ['Zm9vYmFy…'], description: 'Shown this once' }), expires_at: timestampOut() },
-      { additionalProperties: false, description: 'Sets the password at `POST /auth/password-reset/confirm`' },
-    ),
+    additionalProperties: false,
+    title: 'Activation',
+    description: 'Sets the password at `POST /auth/password-reset/confirm`',
   },
+)
+export const InvitedAccountModel = t.Object(
+  { ...fields, activation: ActivationModel },
   { additionalProperties: false, title: 'InvitedAccount' },
 )
 
@@ -59,8 +62,9 @@ export function toAccount(user: User) {
 }
 
 export function toInvitedAccount({ user, activation }: { user: User; activation: Activation }) {
-  return {
-    ...toAccount(user),
-    activation: { token: activation.token, expires_at: formatTimestamp(activation.expiresAt) },
-  }
+  return { ...toAccount(user), activation: toActivation(activation) }
+}
+
+export function toActivation({ token, expiresAt }: Activation) {
+  return { token, expires_at: formatTimestamp(expiresAt) }
 }

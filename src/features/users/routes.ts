@@ -6,12 +6,15 @@ import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
+import { callerOf } from '../../http/visit.ts'
 import {
   AccountModel,
+  ActivationModel,
   ChangeUser,
   CreateUser,
   InvitedAccountModel,
   toAccount,
+  toActivation,
   toInvitedAccount,
   userFilter,
 } from './model.ts'
@@ -41,8 +44,8 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     )
     .post(
       '',
-      async ({ body, set }) => {
-        const invited = await users.invite(body)
+      async ({ visit, body, set }) => {
+        const invited = await users.invite(callerOf(visit), body)
         set.status = 201
         return envelope(toInvitedAccount(invited), 'User created')
       },
@@ -50,7 +53,8 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
         ...operation('admin', {
           id: 'createUser',
           summary: 'Create a user',
-          description: 'The user sets the password with the activation token, within 24 hours.',
+          description:
+            'The user sets the password with the activation token, within 24 hours. It is mailed to the user as a link, where mail is configured.',
           tag,
           body: true,
           status: 201,
@@ -79,7 +83,10 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     )
     .patch(
       '/:id',
-      async ({ params, body }) => envelope(toAccount(await users.change(toInteger(params.id), body)), 'User changed'),
+      async ({ visit, params, body }) => {
+        const user = await users.change(callerOf(visit), toInteger(params.id), body)
+        return envelope(toAccount(user), 'User changed')
+      },
       {
         ...operation('admin', {
           id: 'changeUser',
@@ -97,8 +104,8 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     )
     .delete(
       '/:id',
-      async ({ params }) => {
-        await users.remove(toInteger(params.id))
+      async ({ visit, params }) => {
+        await users.remove(callerOf(visit), toInteger(params.id))
         return envelope(null, 'User deleted')
       },
       {
@@ -109,6 +116,25 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
           tag,
           data: t.Null(),
           message: 'User deleted',
+          errors: ['not_found', 'conflict'],
+        }),
+        params: idParams('User id'),
+      },
+    )
+    .post(
+      '/:id/activation',
+      async ({ visit, params }) => {
+        const activation = await users.renewActivation(callerOf(visit), toInteger(params.id))
+        return envelope(toActivation(activation), 'Activation renewed')
+      },
+      {
+        ...operation('admin', {
+          id: 'renewActivation',
+          summary: 'Give a user without a password a new activation token',
+          description: 'The former token is void. It is mailed to the user as well, where mail is configured.',
+          tag,
+          data: ActivationModel,
+          message: 'Activation renewed',
           errors: ['not_found', 'conflict'],
         }),
         params: idParams('User id'),

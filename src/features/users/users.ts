@@ -1,16 +1,17 @@
 /** Users, as administrators and the command line see them. */
 import { and, asc, eq, exists, gt, isNotNull, ne, or } from 'drizzle-orm'
+import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Role } from '../../core/principal.ts'
-import { newToken, sha256 } from '../../crypto/secret.ts'
 import { contains } from '../../db/contains.ts'
 import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
-import { passwordTokens, users } from '../../db/tables.ts'
+import { users } from '../../db/tables.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import type { Activation, IssueActivation } from './activation.ts'
 
 export type User = typeof users.$inferSelect
-export type Activation = { token: string; expiresAt: number }
 export type NewUser = { email: string; name: string; role: Role }
 export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'disabled' }
 
@@ -20,18 +21,18 @@ export type UserFilter = { email?: string; role?: Role; status?: User['status'] 
 export type UsersOptions = {
   store: Store
   clock: Clock
+  audit: RecordAudit
   /** Ends a user's sessions, in the transaction that takes the access away. */
   endSessions(tx: Queries, userId: number): Promise<void>
+  issueActivation: IssueActivation
 }
 
 export type Users = ReturnType<typeof createUsers>
 
-const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
-
-export function createUsers({ store, clock, endSessions }: UsersOptions) {
-  async function insert(tx: Queries, user: NewUser, passwordHash: string | null): Promise<User> {
+export function createUsers({ store, clock, audit, endSessions, issueActivation }: UsersOptions) {
+  async function insert(tx: Queries, actor: Actor, user: NewUser, passwordHash: string | null): Promise<User> {
     const now = clock.now()
-    return tx
+    const row = await tx
       .insert(users)
       .values({
         ...user,
@@ -43,6 +44,14 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
       })
       .returning()
       .get()
+    const { id, email, role } = row
+    await audit(tx, actor, {
+      action: 'user.create',
+      accountId: id,
+      target: { type: 'user', id },
+      details: { email, role },
+    })
+    return row
   }
 
   return {
@@ -80,30 +89,39 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
     },
 
     /**
-     * Makes a user who has yet to choose a password, and the token to do it with, shown this once and valid for 24
-     * hours (ASVS V6.4.1).
+     * Makes a user who has yet to choose a password, and the token to do it with, shown this once.
      *
      * @throws AppError `conflict` when the email is taken
      */
-    async invite(user: NewUser): Promise<{ user: User; activation: Activation }> {
-      const token = newToken()
-      const createdAt = clock.now()
-      const expiresAt = createdAt + ACTIVATION_TTL_MS
-      const created = await store
+    async invite(actor: Actor, user: NewUser): Promise<{ user: User; activation: Activation }> {
+      return store
         .write(async (tx) => {
-          const row = await insert(tx, user, null)
-          await tx
-            .insert(passwordTokens)
-            .values({ userId: row.id, purpose: 'activation', tokenHash: sha256(token), createdAt, expiresAt })
-          return row
+          const invited = await insert(tx, actor, user, null)
+          return { user: invited, activation: await issueActivation(tx, invited) }
         })
         .catch(emailTaken)
-      return { user: created, activation: { token, expiresAt } }
+    },
+
+    /**
+     * Gives a user who has not chosen a password yet a new token; the former one is void.
+     *
+     * @throws AppError `not_found`, `conflict` for a user who has a password, or is disabled
+     */
+    async renewActivation(actor: Actor, id: number): Promise<Activation> {
+      return store.write(async (tx) => {
+        const [user] = await tx.select().from(users).where(eq(users.id, id))
+        if (!user) throw new AppError('not_found', 'No such user')
+        if (user.passwordHash !== null || user.status !== 'active') {
+          throw new AppError('conflict', 'Only an active user without a password can be activated')
+        }
+        await audit(tx, actor, { action: 'user.activation_renew', accountId: id, target: { type: 'user', id } })
+        return issueActivation(tx, user)
+      })
     },
 
     /** Makes a user with a password, for the command line. @throws AppError `conflict` when the email is taken */
-    async create(user: NewUser, passwordHash: string): Promise<User> {
-      return store.write((tx) => insert(tx, user, passwordHash)).catch(emailTaken)
+    async create(actor: Actor, user: NewUser, passwordHash: string): Promise<User> {
+      return store.write((tx) => insert(tx, actor, user, passwordHash)).catch(emailTaken)
     },
 
     /**
@@ -111,7 +129,7 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
      *
      * @throws AppError `not_found`, `conflict` when it would cost the last active administrator
      */
-    async change(id: number, changes: UserChanges): Promise<User> {
+    async change(actor: Actor, id: number, changes: UserChanges): Promise<User> {
       return store.write(async (tx) => {
         const [before] = await tx.select().from(users).where(eq(users.id, id))
         if (!before) throw new AppError('not_found', 'No such user')
@@ -124,6 +142,7 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
           .returning()
         if (!changed) throw lastAdministrator()
         if (role !== before.role || status !== before.status) await endSessions(tx, id)
+        await audit(tx, actor, { action: 'user.change', accountId: id, target: { type: 'user', id }, details: changes })
         return changed
       })
     },
@@ -133,15 +152,16 @@ export function createUsers({ store, clock, endSessions }: UsersOptions) {
      *
      * @throws AppError `not_found`, `conflict` when it would cost the last active administrator
      */
-    async remove(id: number): Promise<void> {
+    async remove(actor: Actor, id: number): Promise<void> {
       await store.write(async (tx) => {
-        const [found] = await tx.select({ id: users.id }).from(users).where(eq(users.id, id))
+        const [found] = await tx.select({ email: users.email }).from(users).where(eq(users.id, id))
         if (!found) throw new AppError('not_found', 'No such user')
         const removed = await tx
           .delete(users)
           .where(and(eq(users.id, id), isNotLastAdministrator(tx, id)))
           .returning({ id: users.id })
         if (removed.length === 0) throw lastAdministrator()
+        await audit(tx, actor, { action: 'user.delete', accountId: id, target: { type: 'user', id }, details: found })
       })
     },
   }

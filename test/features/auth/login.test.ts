@@ -1,6 +1,7 @@
 /** Login, logout, and what a JWT is worth. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { operator } from '../../../src/core/actor.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 
 let panel: Panel
@@ -104,6 +105,7 @@ describe('login', () => {
   test('rehashes a password that was hashed with weaker parameters', async () => {
     const weak = await Bun.password.hash(PASSWORD, { algorithm: 'argon2id', memoryCost: 8192, timeCost: 1 })
     const { id, email } = await panel.context.users.create(
+      operator,
       { email: 'weak@example.com', name: 'Weak', role: 'customer' },
       weak,
     )

@@ -1,6 +1,7 @@
 /** What a user is told by mail, and where to. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { TOTP } from 'otpauth'
+import { operator } from '../../../src/core/actor.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 import { type Smtp, startSmtp } from '../../harness/smtp.ts'
 
@@ -66,7 +67,7 @@ describe('a notice', () => {
     const token = /#token=(\S+)/.exec((await mailsTo(ada))[0]?.text ?? '')?.[1]
     await panel.post('/auth/password-reset/confirm', undefined, { token, password: NEW_PASSWORD })
     expect(await subjectsTo(ada)).toEqual(['Set a new password', 'Your password was set'])
-    await panel.context.password.replace(ada, 'set by the operator')
+    await panel.context.password.replace(operator, ada, 'set by the operator')
     expect(await subjectsTo(ada)).toHaveLength(3)
     expect(await panel.login(ada.email, 'set by the operator')).toBeString()
   })
@@ -77,7 +78,7 @@ describe('a notice', () => {
     const proof = { password: PASSWORD, totp_code: codeOf(secret) }
     expect((await panel.post('/auth/2fa/disable', ada.token, proof)).status).toBe(200)
     await enrol(ada)
-    await panel.context.twoFactor.reset(ada.id)
+    await panel.context.twoFactor.reset(operator, ada.id)
     const events = (await mailsTo(ada)).map(({ text }) => text.split('\n')[0])
     expect(events).toEqual([
       'Two-factor authentication was switched on for your account.',

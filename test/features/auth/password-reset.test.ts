@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import type { Config } from '../../../src/config/schema.ts'
+import { stranger } from '../../harness/actors.ts'
 import { createTestLog } from '../../harness/log.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 import { sendRaw } from '../../harness/raw.ts'
@@ -172,7 +173,7 @@ describe('the answer', () => {
     ]) {
       await quiet.context.passwordReset.flush()
       const [before, hashes] = [commits(quiet.data), quiet.context.passwords.hashed]
-      quiet.context.passwordReset.request(email ?? '')
+      quiet.context.passwordReset.request(stranger, email ?? '')
       expect([kind, commits(quiet.data) - before]).toEqual([kind, 0])
       await quiet.context.passwordReset.flush()
       expect([kind, commits(quiet.data) - before]).toEqual([kind, 1])
@@ -228,8 +229,10 @@ describe('the answer', () => {
   test('is 503 while a thousand others wait', async () => {
     const own = await startPanel()
     const { passwordReset } = own.context
-    for (let i = 0; i < 1000; i++) passwordReset.request(`ada${i}@example.com`)
-    expect(() => passwordReset.request('ada@example.com')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    for (let i = 0; i < 1000; i++) passwordReset.request(stranger, `ada${i}@example.com`)
+    expect(() => passwordReset.request(stranger, 'ada@example.com')).toThrow(
+      expect.objectContaining({ code: 'unavailable' }),
+    )
     await passwordReset.flush()
     expect(await own.post('/auth/password-reset', undefined, { email: 'ada@example.com' })).toMatchObject(THE_ANSWER)
     await own.stop()

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
+import { operator } from '../../../src/core/actor.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 
 const HOME = '203.0.113.1'
@@ -101,7 +102,7 @@ describe('an account', () => {
   test('is opened again by the command line’s unlock', async () => {
     await newAda()
     setFailures(100)
-    await panel.context.throttle.unlock(ada.id)
+    await panel.context.throttle.unlock(operator, ada.id)
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
 
+/** What is in force until somebody says otherwise. */
+const DEFAULTS = { jwt_ttl_seconds: 86_400, require_2fa: 'nobody', audit_retention_days: 365 }
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 
 let panel: Panel
@@ -18,14 +20,14 @@ beforeAll(async () => {
 })
 afterAll(() => panel.stop())
 
-const read = (as = admin) => panel.get<{ jwt_ttl_seconds: number }>('/admin/settings', as)
-const change = (body: unknown, as = admin) => panel.patch<{ jwt_ttl_seconds: number }>('/admin/settings', as, body)
+const read = (as = admin) => panel.get<typeof DEFAULTS>('/admin/settings', as)
+const change = (body: unknown, as = admin) => panel.patch<typeof DEFAULTS>('/admin/settings', as, body)
 const secondsOf = (token: string) => (decodeJwt(token).exp ?? 0) - Math.floor(panel.clock.now() / 1000)
 
-test('a JWT is valid for a day until somebody says otherwise', async () => {
+test('have defaults: a JWT is valid for a day, nobody must enrol, the audit log goes back a year', async () => {
   const fresh = await startPanel()
   const answer = await fresh.get('/admin/settings', await fresh.admin())
-  expect([answer.status, answer.message, answer.data]).toEqual([200, '', { jwt_ttl_seconds: 86_400 }])
+  expect([answer.status, answer.message, answer.data]).toEqual([200, '', DEFAULTS])
   await fresh.stop()
 })
 
@@ -37,9 +39,9 @@ describe('jwt_ttl_seconds', () => {
     expect([answer.status, answer.message, answer.data]).toEqual([
       200,
       'Settings changed',
-      { jwt_ttl_seconds: seconds },
+      { ...DEFAULTS, jwt_ttl_seconds: seconds },
     ])
-    expect((await read()).data).toEqual({ jwt_ttl_seconds: seconds })
+    expect((await read()).data).toEqual({ ...DEFAULTS, jwt_ttl_seconds: seconds })
     expect(secondsOf(await panel.login(ada.email))).toBe(seconds)
     // A token that is out keeps what it was given.
     expect(secondsOf(before)).toBe(validBefore)
@@ -62,7 +64,7 @@ describe('jwt_ttl_seconds', () => {
   test('stays when the body is empty', async () => {
     await change({ jwt_ttl_seconds: 7200 })
     const answer = await change({})
-    expect([answer.status, answer.data]).toEqual([200, { jwt_ttl_seconds: 7200 }])
+    expect([answer.status, answer.data]).toEqual([200, { ...DEFAULTS, jwt_ttl_seconds: 7200 }])
   })
 
   test('is kept over a restart', async () => {
@@ -71,7 +73,10 @@ describe('jwt_ttl_seconds', () => {
     await first.patch('/admin/settings', await first.admin(), { jwt_ttl_seconds: 4711 })
     await first.stop()
     const second = await startPanel({ data })
-    expect((await second.get('/admin/settings', await second.admin())).data).toEqual({ jwt_ttl_seconds: 4711 })
+    expect((await second.get('/admin/settings', await second.admin())).data).toEqual({
+      ...DEFAULTS,
+      jwt_ttl_seconds: 4711,
+    })
     await second.stop()
     rmSync(data, { recursive: true, force: true })
   })
@@ -124,5 +129,5 @@ test('nobody may either', async () => {
 test('an administrator’s API key may', async () => {
   const key = await panel.key(await panel.login('admin@localhost', panel.adminPassword()))
   expect((await change({ jwt_ttl_seconds: 86_400 }, key)).status).toBe(200)
-  expect((await read(key)).data).toEqual({ jwt_ttl_seconds: 86_400 })
+  expect((await read(key)).data).toEqual(DEFAULTS)
 })

@@ -1,5 +1,6 @@
 /** Sites: whose they are, which subscription they are in, and how many fit. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { callerFor } from '../../harness/actors.ts'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
 
 type Site = {
@@ -337,11 +338,7 @@ describe('a site', () => {
   test('is seen whole or not at all while it is being deleted', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id)
-    const principal = {
-      userId: carl.id,
-      role: 'customer' as const,
-      credential: { kind: 'jwt' as const, sessionId: 0, expiresAt: 0 },
-    }
+    const principal = callerFor(carl.id)
     const { sites } = panel.context
     const made = await Promise.all(Array.from({ length: 5 }, () => create(carl.token)))
     const refs = made.map(({ data }) => ({ id: data.id, subscriptionId: undefined }))

@@ -1,0 +1,32 @@
+/** `ncp audit …`: prove on the server that nothing was changed in the audit log or taken out of it. */
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Link, verifyChain } from '../features/audit/verify.ts'
+import { exitCode } from './exit.ts'
+import { withSettings } from './flags.ts'
+import { onInstallation } from './installation.ts'
+import { print, printJson } from './output.ts'
+
+export function addAudit(program: Command): void {
+  const audit = program.command('audit').description('prove the audit log, also while the panel runs')
+
+  withSettings(audit.command('verify'), ['data'])
+    .description('check the hash chain of all entries; keep what it prints elsewhere, as an anchor for the next time')
+    .option('--anchor <id:hash>', 'an entry that was printed before, and must still be there', readLink)
+    .option('--json', 'print JSON')
+    .action(({ anchor, json }: { anchor?: Link; json?: true }, command: Command) =>
+      onInstallation(command, async ({ store }) => {
+        const outcome = await verifyChain(store, anchor)
+        if (json) printJson(outcome)
+        else if (outcome.valid)
+          print(`${outcome.entries} entries, unbroken up to ${outcome.head.id}:${outcome.head.hash}`)
+        else print(`broken at entry ${outcome.entryId}: ${outcome.reason}`)
+        if (!outcome.valid) process.exitCode = exitCode.failed
+      }),
+    )
+}
+
+function readLink(text: string): Link {
+  const [, id, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (id === undefined || hash === undefined) throw new InvalidArgumentError('It must be an id, a colon and a hash.')
+  return { id: Number(id), hash }
+}

@@ -1,0 +1,51 @@
+/** What the audit log can tell: every action that has a name in it, and what an entry says of one. */
+
+/** Grows at its end; a name that has been written is never given another meaning. */
+export const ACTIONS = [
+  'auth.login',
+  'auth.logout',
+  'auth.password_confirm',
+  'auth.password_change',
+  'auth.password_reset_request',
+  'auth.password_set',
+  'auth.two_factor_setup',
+  'auth.two_factor_enable',
+  'auth.two_factor_disable',
+  'auth.two_factor_code',
+  'auth.two_factor_reset',
+  'auth.recovery_codes_renew',
+  'auth.email_change_request',
+  'auth.email_change',
+  'auth.unlock',
+  'session.end',
+  'api_key.create',
+  'api_key.delete',
+  'user.create',
+  'user.activation_renew',
+  'user.change',
+  'user.delete',
+  'subscription.create',
+  'subscription.change',
+  'site.create',
+  'site.change',
+  'site.delete',
+  'settings.change',
+  'audit.prune',
+  /** A request that was refused for its credential, its rights or its number. */
+  'request',
+] as const
+
+export type Action = (typeof ACTIONS)[number]
+
+export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site'
+
+/** Never a secret: names, numbers and states that a reader needs to understand what changed. */
+export type Details = { [name: string]: string | number | boolean | null | string[] }
+
+export type AuditEvent = {
+  action: Action
+  /** Whose account it concerns; null for what concerns the whole installation, or nobody who is known. */
+  accountId: number | null
+  target?: { type: TargetType; id: number }
+  details?: Details
+}

@@ -1,0 +1,61 @@
+/** Deletes audit entries that are older than they are to be kept, so that the chain of the rest can still be proven. */
+import { asc, lte } from 'drizzle-orm'
+import { panel } from '../../core/actor.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Queries, Store } from '../../db/store.ts'
+import { auditHorizon, auditLog } from '../../db/tables.ts'
+import type { RecordAudit } from './audit.ts'
+
+export type RetentionOptions = {
+  store: Store
+  clock: Clock
+  record: RecordAudit
+  /** Days for which entries are kept. */
+  days(): Promise<number>
+}
+
+export type Retention = ReturnType<typeof createRetention>
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Entries in one transaction, for which all others wait. */
+const BATCH = 5000
+const ONLY_ROW = 1
+
+export function createRetention({ store, clock, record, days }: RetentionOptions) {
+  /** @returns whether something was deleted, and so whether there may be more */
+  async function pruneBatch(tx: Queries, before: number): Promise<boolean> {
+    const [oldest] = await tx.select().from(auditLog).orderBy(asc(auditLog.id)).limit(1)
+    // A day of grace, so that it happens once a day: each deletion makes an entry itself.
+    if (!oldest || oldest.createdAt >= before - DAY_MS) return false
+    const batch = await tx
+      .select({ id: auditLog.id, hash: auditLog.hash, createdAt: auditLog.createdAt })
+      .from(auditLog)
+      .where(lte(auditLog.id, oldest.id + BATCH - 1))
+      .orderBy(asc(auditLog.id))
+    // Only up to the first that is to be kept: the chain has no holes, whatever a clock that was wrong has written.
+    const kept = batch.findIndex(({ createdAt }) => createdAt >= before)
+    const last = batch.at(kept === -1 ? -1 : kept - 1)
+    if (!last) return false
+    const horizon = { entryId: last.id, hash: last.hash }
+    await tx
+      .insert(auditHorizon)
+      .values({ id: ONLY_ROW, ...horizon })
+      .onConflictDoUpdate({ target: auditHorizon.id, set: horizon })
+    await tx.delete(auditLog).where(lte(auditLog.id, last.id))
+    await record(tx, panel, {
+      action: 'audit.prune',
+      accountId: null,
+      details: { fromId: oldest.id, throughId: last.id, throughHash: last.hash },
+    })
+    return true
+  }
+
+  return {
+    /** Called from time to time; does nothing until a day's entries are too old. */
+    async prune(): Promise<void> {
+      const before = clock.now() - (await days()) * DAY_MS
+      let wasPruned = true
+      while (wasPruned) wasPruned = await store.write((tx) => pruneBatch(tx, before))
+    },
+  }
+}

@@ -1,0 +1,53 @@
+/** `/audit-log`, one's own entries, and `/admin/audit-log`, everybody's. */
+import { Elysia, t } from 'elysia'
+import { envelope } from '../../http/envelope.ts'
+import type { Guard } from '../../http/guard.ts'
+import { operation } from '../../http/operation.ts'
+import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { closed } from '../../http/schema.ts'
+import type { Audit } from './audit.ts'
+import { AuditEntryModel, auditFilter, ownAuditFilter, toAuditEntry, toAuditFilter, toOwnAuditEntry } from './model.ts'
+
+export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
+  return new Elysia()
+    .use(guard)
+    .get(
+      '/audit-log',
+      async ({ principal: { userId }, visit, query }) => {
+        const page = await audit.list(pageOfQuery(query), { ...toAuditFilter(query), userId })
+        linkNext({ visit, query }, page)
+        return envelope(page.rows.map((entry) => toOwnAuditEntry(entry, userId)))
+      },
+      {
+        ...operation('user', {
+          id: 'listOwnAuditLog',
+          summary: 'List what happened to the own account, the newest first',
+          description:
+            'What the user did and what others did to the account. Failures and refusals are there within seconds, repeated ones summed up after ten minutes.',
+          tag: 'Audit log',
+          paged: true,
+          data: t.Array(AuditEntryModel),
+        }),
+        query: closed({ ...ownAuditFilter, ...pageQuery }),
+      },
+    )
+    .get(
+      '/admin/audit-log',
+      async ({ visit, query }) => {
+        const page = await audit.list(pageOfQuery(query), toAuditFilter(query))
+        linkNext({ visit, query }, page)
+        return envelope(page.rows.map(toAuditEntry))
+      },
+      {
+        ...operation('admin', {
+          id: 'listAuditLog',
+          summary: 'List what happened, the newest first',
+          description: '`ncp audit verify` on the server proves that nothing was changed or taken out.',
+          tag: 'Administration',
+          paged: true,
+          data: t.Array(AuditEntryModel),
+        }),
+        query: closed({ ...auditFilter, ...pageQuery }),
+      },
+    )
+}

@@ -1,0 +1,71 @@
+/** Proves the hash chain of the audit log, from the horizon to the last entry. */
+import { asc, gt, sql } from 'drizzle-orm'
+import type { Queries, Store } from '../../db/store.ts'
+import { auditLog } from '../../db/tables.ts'
+import { horizonOf } from './audit.ts'
+import { type AuditEntry, hashEntry } from './chain.ts'
+
+/** An entry's id and hash. */
+export type Link = { id: number; hash: string }
+
+export type Verification =
+  | { valid: true; entries: number; head: Link }
+  /** `entryId` is the first that can't be trusted. */
+  | { valid: false; entryId: number; reason: string }
+
+const PAGE = 1000
+
+/**
+ * The chain alone shows what was changed or taken out by someone who did not rewrite all that follows. Whoever can write
+ * to the database could do that too, or cut off the end: only a link that was written down elsewhere shows it.
+ *
+ * @param anchor a link from an earlier verification, which must still be in the chain
+ */
+export async function verifyChain(store: Store, anchor?: Link): Promise<Verification> {
+  const horizon = await horizonOf(store.read)
+  let head: Link = horizon
+  let lastPruned: Link = { id: 0, hash: horizon.hash }
+  let page: AuditEntry[]
+  do {
+    page = await store.read
+      .select()
+      .from(auditLog)
+      .where(gt(auditLog.id, head.id))
+      .orderBy(asc(auditLog.id))
+      .limit(PAGE)
+    for (const entry of page) {
+      if (entry.id !== head.id + 1) return broken(head.id + 1, 'it is missing')
+      if (entry.hash !== hashEntry(head.hash, entry)) return broken(entry.id, 'it, or the one before, was changed')
+      if (entry.id === anchor?.id && entry.hash !== anchor.hash)
+        return broken(entry.id, 'it is not the one written down')
+      if (entry.action === 'audit.prune') lastPruned = prunedBy(entry)
+      head = { id: entry.id, hash: entry.hash }
+    }
+  } while (page.length > 0)
+
+  const issued = await lastIdIssued(store.read)
+  if (head.id < issued) return broken(head.id + 1, 'it is missing, with all that follow')
+  // Read again: a panel that runs may have deleted old entries meanwhile.
+  const horizons = [horizon, await horizonOf(store.read)]
+  if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
+    return broken(horizon.id, 'no entry tells of its deletion')
+  }
+  if (anchor && anchor.id > head.id) return broken(anchor.id, 'it was written down, and is missing')
+  if (anchor && anchor.id <= horizon.id) return broken(anchor.id, 'it is no longer kept; take a newer anchor')
+  return { valid: true, entries: head.id - horizon.id, head }
+}
+
+function broken(entryId: number, reason: string): Verification {
+  return { valid: false, entryId, reason }
+}
+
+function prunedBy({ details }: AuditEntry): Link {
+  const { through_id: id, through_hash: hash } = JSON.parse(details)
+  return { id, hash }
+}
+
+/** SQLite keeps the last id that a table has given out, also when its row is gone. */
+async function lastIdIssued(queries: Queries): Promise<number> {
+  const [row] = await queries.all<{ seq: number }>(sql`SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'`)
+  return row?.seq ?? 0
+}

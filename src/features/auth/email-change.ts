@@ -1,0 +1,157 @@
+/** Moving an account to another email address: asked for with both factors, and proven with a token mailed to it. */
+import { and, eq, gt, lte } from 'drizzle-orm'
+import type { Actor, Caller, Stranger } from '../../core/actor.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { newToken, sha256 } from '../../crypto/secret.ts'
+import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
+import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
+import { emailLink } from '../../mail/links.ts'
+import type { PutMail } from '../../mail/outbox.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import type { Incidents } from '../audit/incidents.ts'
+import type { Notify } from './notices.ts'
+import type { ConfirmPassword } from './password.ts'
+import type { SecondFactor } from './second-factor.ts'
+import { forgive } from './throttle.ts'
+
+export type EmailChangeOptions = {
+  store: Store
+  clock: Clock
+  audit: RecordAudit
+  incidents: Incidents
+  notify: Notify
+  putMail: PutMail
+  confirmPassword: ConfirmPassword
+  secondFactor: SecondFactor
+  /** The configured base of links, without a slash at its end; undefined where no mail can be sent. */
+  publicUrl: string | undefined
+}
+
+export type EmailChangeRequest = { email: string; password: string; totpCode: string | undefined }
+
+export type EmailChange = ReturnType<typeof createEmailChange>
+
+/** ASVS V6.5.5: what is sent out of band lives ten minutes. */
+const TTL_MS = 10 * 60 * 1000
+/** A user can't have the panel flood somebody's mailbox. */
+const MAIL_INTERVAL_MS = 60 * 1000
+
+export function createEmailChange(options: EmailChangeOptions) {
+  const { store, clock, audit, incidents, notify, putMail, confirmPassword, secondFactor, publicUrl } = options
+
+  /** @throws AppError `conflict` when a mail went out within the minute */
+  async function issue(tx: Queries, userId: number, email: string): Promise<string> {
+    const token = newToken()
+    const createdAt = clock.now()
+    const newest = { email, tokenHash: sha256(token), createdAt, expiresAt: createdAt + TTL_MS }
+    const issued = await tx
+      .insert(emailChanges)
+      .values({ userId, ...newest })
+      .onConflictDoUpdate({
+        target: emailChanges.userId,
+        set: newest,
+        setWhere: lte(emailChanges.createdAt, createdAt - MAIL_INTERVAL_MS),
+      })
+      .returning({ userId: emailChanges.userId })
+    if (issued.length === 0) throw new AppError('conflict', 'A mail was sent within the last minute; wait for it first')
+    return token
+  }
+
+  /** Tells the old address, which can still do something about it, and voids what was mailed there. */
+  async function apply(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
+    await notify(tx, userId, { kind: 'email_changed', email })
+    await tx.delete(passwordTokens).where(and(eq(passwordTokens.userId, userId), eq(passwordTokens.purpose, 'reset')))
+    await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
+    await tx
+      .update(users)
+      .set({ email, updatedAt: clock.now() })
+      .where(eq(users.id, userId))
+      .catch((error) => {
+        throw isUniqueViolation(error) ? new AppError('conflict', 'email: another user has this address') : error
+      })
+    await audit(tx, actor, {
+      action: 'auth.email_change',
+      accountId: userId,
+      target: { type: 'user', id: userId },
+      details: { email },
+    })
+  }
+
+  return {
+    /**
+     * Mails a token to the new address. Whether another user has it is not told, and then no mail is sent.
+     *
+     * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `validation_error`, and
+     * `conflict` where no mail can be sent, or one was within the minute
+     */
+    async request(caller: Caller, { email: wanted, password, totpCode }: EmailChangeRequest): Promise<void> {
+      const { userId } = caller
+      const email = wanted.toLowerCase()
+      if (publicUrl === undefined) {
+        throw new AppError('conflict', 'This panel sends no mail, so it can not prove an address; ask the operator')
+      }
+      const user = await confirmPassword(caller, password)
+      if (email === user.email) throw new AppError('validation_error', 'email: must not be the present one')
+      await store.write(async (tx) => {
+        await secondFactor.demand(tx, caller, totpCode)
+        await forgive(tx, userId)
+        const token = await issue(tx, userId, email)
+        const isTaken = await tx.$count(users, eq(users.email, email))
+        if (!isTaken) {
+          await putMail(tx, {
+            to: email,
+            subject: 'Confirm your new address',
+            text: confirmText(user.email, email, emailLink(publicUrl, token)),
+            expiresAt: clock.now() + TTL_MS,
+            topic: `email-change:${userId}`,
+          })
+        }
+        await notify(tx, userId, { kind: 'email_change_requested', email })
+        await audit(tx, caller, {
+          action: 'auth.email_change_request',
+          accountId: userId,
+          target: { type: 'user', id: userId },
+          details: { email },
+        })
+      })
+    },
+
+    /**
+     * Moves the account, with the token that was mailed to the new address.
+     *
+     * @throws AppError `validation_error` for a token that is unknown, used or expired, `conflict` for an address that
+     * another user has got meanwhile
+     */
+    async confirm(stranger: Stranger, token: string): Promise<void> {
+      await store.write(async (tx) => {
+        const [spent] = await tx
+          .delete(emailChanges)
+          .where(and(eq(emailChanges.tokenHash, sha256(token)), gt(emailChanges.expiresAt, clock.now())))
+          .returning()
+        const [user] = await tx
+          .select({ id: users.id })
+          .from(users)
+          .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
+        if (!spent || !user) {
+          incidents.failed(stranger, { action: 'auth.email_change', accountId: null }, 'validation_error')
+          throw new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
+        }
+        await apply(tx, stranger, user.id, spent.email)
+      })
+    },
+
+    /** Moves the account of a user who lost the mailbox. For the command line. @throws AppError `conflict` */
+    async replace(actor: Actor, userId: number, email: string): Promise<void> {
+      await store.write((tx) => apply(tx, actor, userId, email.toLowerCase()))
+    },
+  }
+}
+
+function confirmText(oldEmail: string, newEmail: string, link: string): string {
+  return [
+    `The account ${oldEmail} is to move to this address, ${newEmail}. Confirm it here, within ten minutes and once:`,
+    link,
+    'If you know nothing of it, there is nothing to do: nothing changes without this link.',
+  ].join('\n\n')
+}

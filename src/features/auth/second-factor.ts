@@ -1,0 +1,110 @@
+/** The second factor at work: codes that are accepted once, asked of whoever has enrolled. */
+import { and, eq, isNotNull, lt } from 'drizzle-orm'
+import type { Caller } from '../../core/actor.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { sha256 } from '../../crypto/secret.ts'
+import type { SecretBox } from '../../crypto/secret-box.ts'
+import { normalizeRecoveryCode, totpStep } from '../../crypto/totp.ts'
+import type { Queries, Store } from '../../db/store.ts'
+import { recoveryCodes, users } from '../../db/tables.ts'
+import type { Incidents } from '../audit/incidents.ts'
+import { forgive, type Throttle } from './throttle.ts'
+
+type UserRow = typeof users.$inferSelect
+
+export type SecondFactorOptions = {
+  store: Store
+  clock: Clock
+  secretBox: SecretBox
+  throttle: Throttle
+  incidents: Incidents
+}
+
+export type SecondFactor = ReturnType<typeof createSecondFactor>
+
+/**
+ * Does `work` in one transaction that first spends a fresh code of a caller who has enrolled.
+ *
+ * @throws AppError `two_factor_required`, `two_factor_invalid`, and whatever `work` throws
+ */
+export type WithFreshCode = <T>(
+  caller: Caller,
+  code: string | undefined,
+  work: (tx: Queries) => Promise<T>,
+) => Promise<T>
+
+export function createSecondFactor({ store, clock, secretBox, throttle, incidents }: SecondFactorOptions) {
+  const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
+
+  /**
+   * Accepts a code once, in the caller's transaction: a TOTP code of the current or previous step, or a recovery code.
+   *
+   * @throws AppError `two_factor_invalid`
+   */
+  async function spend(tx: Queries, user: UserRow, code: string): Promise<void> {
+    if (user.totpSecret === null) throw new AppError('two_factor_invalid')
+    const step = totpStep(openSeed(user.totpSecret, user.id), code, clock.now())
+    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2).
+    const spent =
+      step === undefined
+        ? await tx
+            .delete(recoveryCodes)
+            .where(and(eq(recoveryCodes.userId, user.id), eq(recoveryCodes.codeHash, hashRecoveryCode(code))))
+            .returning()
+        : await tx
+            .update(users)
+            .set({ totpLastStep: step })
+            .where(and(eq(users.id, user.id), lt(users.totpLastStep, step)))
+            .returning()
+    if (spent.length === 0) throw new AppError('two_factor_invalid')
+  }
+
+  /**
+   * Asks a caller who has enrolled for a code, beside the password; nobody else. The password's proof has counted the
+   * attempt.
+   *
+   * @throws AppError `two_factor_required`, `two_factor_invalid`, `not_authenticated` for a user who is gone
+   */
+  async function demand(tx: Queries, caller: Caller, code: string | undefined): Promise<void> {
+    const { userId } = caller
+    const [user] = await tx.select().from(users).where(eq(users.id, userId))
+    if (!user) throw new AppError('not_authenticated')
+    if (user.totpEnabledAt === null) return
+    if (!code) throw new AppError('two_factor_required')
+    await incidents.watch(caller, { action: 'auth.two_factor_code', accountId: userId }, () => spend(tx, user, code))
+  }
+
+  const withFreshCode: WithFreshCode = async (caller, code, work) => {
+    const { userId, origin } = caller
+    const isEnrolled = await store.read.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))
+    if (isEnrolled && code) {
+      const admitted = await throttle.admit(userId, origin.group)
+      if (!admitted) throw new AppError('two_factor_invalid')
+    }
+    return store.write(async (tx) => {
+      await demand(tx, caller, code)
+      if (isEnrolled) await forgive(tx, userId)
+      return work(tx)
+    })
+  }
+
+  return {
+    spend,
+    demand,
+    withFreshCode,
+
+    /** The time step of a code of a seed that is not in force yet. @returns undefined for a wrong code */
+    stepOf: (sealedSeed: string, userId: number, code: string) =>
+      totpStep(openSeed(sealedSeed, userId), code, clock.now()),
+
+    sealSeed: (seed: string, userId: number) => secretBox.seal(seed, seedContext(userId)),
+  }
+}
+
+const seedContext = (userId: number) => `totp:${userId}`
+
+/** SHA-256 is enough: a recovery code has 130 random bits (ASVS V6.5.2). */
+export function hashRecoveryCode(code: string): string {
+  return sha256(normalizeRecoveryCode(code))
+}

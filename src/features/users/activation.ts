@@ -1,0 +1,54 @@
+/** The token with which a new user sets the first password, and the mail that brings it. */
+import type { Clock } from '../../core/clock.ts'
+import { newToken, sha256 } from '../../crypto/secret.ts'
+import type { Queries } from '../../db/store.ts'
+import { passwordTokens } from '../../db/tables.ts'
+import { passwordLink } from '../../mail/links.ts'
+import type { PutMail } from '../../mail/outbox.ts'
+
+/** `expiresAt` in milliseconds since the epoch. */
+export type Activation = { token: string; expiresAt: number }
+
+/** Issues a token in the caller's transaction; an older one of the same user is void. */
+export type IssueActivation = (tx: Queries, user: { id: number; email: string }) => Promise<Activation>
+
+export type ActivationOptions = {
+  clock: Clock
+  putMail: PutMail
+  /** The configured base of links, without a slash at its end; without one there is no link to mail. */
+  publicUrl: string | undefined
+}
+
+/** ASVS V6.4.1: short-lived, and once. */
+const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
+
+export function createIssueActivation({ clock, putMail, publicUrl }: ActivationOptions): IssueActivation {
+  return async (tx, { id: userId, email }) => {
+    const token = newToken()
+    const createdAt = clock.now()
+    const expiresAt = createdAt + ACTIVATION_TTL_MS
+    const newest = { tokenHash: sha256(token), createdAt, expiresAt }
+    await tx
+      .insert(passwordTokens)
+      .values({ userId, purpose: 'activation', ...newest })
+      .onConflictDoUpdate({ target: [passwordTokens.userId, passwordTokens.purpose], set: newest })
+    if (publicUrl !== undefined) {
+      await putMail(tx, {
+        to: email,
+        subject: 'Your new account',
+        text: activationText(email, passwordLink(publicUrl, token)),
+        expiresAt,
+        topic: `activation:${userId}`,
+      })
+    }
+    return { token, expiresAt }
+  }
+}
+
+function activationText(email: string, link: string): string {
+  return [
+    `An account was made for you: ${email}. Choose your password here, within 24 hours and once:`,
+    link,
+    'Whoever has the link can choose the password: keep it to yourself. If the time has passed, ask for a new password.',
+  ].join('\n\n')
+}
