@@ -15,6 +15,7 @@ const PUBLIC = [
   'GET /api/docs/swagger-ui.css',
   'GET /livez',
   'GET /readyz',
+  'POST /api/v1/auth/email/confirm',
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/password-reset',
   'POST /api/v1/auth/password-reset/confirm',
@@ -22,6 +23,7 @@ const PUBLIC = [
 
 /** All that a customer's API key may call. The rest takes a JWT, or an administrator. */
 const FOR_KEYS = [
+  'GET /api/v1/audit-log',
   'GET /api/v1/auth/me',
   'GET /api/v1/sites',
   'POST /api/v1/sites',

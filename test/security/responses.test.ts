@@ -125,6 +125,7 @@ describe('the document', () => {
     createApiKey: ['key'],
     rotateApiKey: ['key'],
     createUser: ['token'],
+    renewActivation: ['token'],
     setUpTwoFactor: ['secret', 'otpauth_uri', 'qr_svg'],
     enableTwoFactor: ['recovery_codes'],
     renewRecoveryCodes: ['recovery_codes'],

@@ -46,7 +46,6 @@ export const AuditEntryModel = t.Object(
     reason: nullable(t.String({ examples: ['invalid_credentials'] })),
     times: wholeOut({ minimum: 1, examples: [1], description: 'Failures and refusals of one kind are summed up' }),
     details: t.Record(t.String(), t.Unknown()),
-    hash: t.String({ pattern: '^[0-9a-f]{64}$', description: 'Of this entry and the one before' }),
   },
   { additionalProperties: false, title: 'AuditEntry' },
 )
@@ -68,7 +67,6 @@ export function toAuditEntry(entry: AuditEntry) {
     reason: entry.reason,
     times: entry.times,
     details: JSON.parse(entry.details),
-    hash: entry.hash,
   }
 }
 
