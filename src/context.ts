@@ -9,6 +9,7 @@ import type { RequestLog } from './core/log.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
+import { probe } from './db/probe.ts'
 import { openStore } from './db/store.ts'
 import { users as userTable } from './db/tables.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
@@ -228,6 +229,8 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       },
     },
 
+    probe: () => probe(store),
+
     /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {
       for (const timer of timers) clearInterval(timer)
@@ -235,7 +238,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       await outbox.stop()
       await usage.flush()
       await incidents.flush({ everything: true })
-      store.close()
+      await store.close()
     },
   }
 }

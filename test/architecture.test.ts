@@ -14,11 +14,11 @@ type Layer = (typeof layers)[number]
 function layerOf(file: string): Layer {
   const [, folder = '', feature, name] = file.split('/')
   if (folder === 'core') return 'core'
-  if (['config', 'crypto', 'db', 'limiter', 'mail', 'tls'].includes(folder)) return 'technical'
+  if (['config', 'crypto', 'db', 'limiter', 'mail', 'system', 'tls'].includes(folder)) return 'technical'
   if (folder === 'features') return /^([a-z-]+-)?routes\.ts$|^model\.ts$/.test(name ?? '') ? 'routes' : 'service'
   if (folder === 'http') return 'http'
   if (folder === 'docs') return 'routes'
-  if (folder === 'app.ts' || folder === 'context.ts') return 'app'
+  if (folder === 'app.ts' || folder === 'context.ts' || folder === 'lifecycle') return 'app'
   if (folder === 'cli') return 'cli'
   if (folder === 'main.ts' && feature === undefined) return 'main'
   throw new Error(`${file} is in no layer: name one in this test`)

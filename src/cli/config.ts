@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { ResolvedSetting } from '../config/load.ts'
 import { type Config, fileKeyOf, schema } from '../config/schema.ts'
-import { checkGivenCertificate } from './check-certificate.ts'
+import { checkGivenCertificate } from '../tls/given.ts'
 import { configOf, settingsOf, withSettings } from './flags.ts'
 import { print, printJson } from './output.ts'
 

@@ -1,5 +1,4 @@
 /** `ncp serve`: the panel itself, from the first line of configuration to the last flush. */
-import { mkdirSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -8,65 +7,70 @@ import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
-import { listen } from '../http/listen.ts'
-import { ownCertificate, readCertificate } from '../tls/certificate.ts'
-import { checkGivenCertificate } from './check-certificate.ts'
+import { type Listener, openListener } from '../http/listener.ts'
+import { supervise } from '../lifecycle/supervise.ts'
+import { certificateOf } from '../tls/certificate.ts'
+import { checkGivenCertificate } from '../tls/given.ts'
+import type { Certificate } from '../tls/pem.ts'
 import { seedDemo } from './demo.ts'
 import { configOf, withSettings } from './flags.ts'
 import { openLog } from './open-log.ts'
 import { print } from './output.ts'
 
-/** After this long, connections that still have a request in flight are cut. */
-const DRAIN_MS = 10_000
-
 export function addServe(program: Command): void {
   withSettings(program.command('serve'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey'])
     .description('serve the API')
     .option('--demo', 'fill an empty database with a demo customer, listen on loopback only, and print curl lines')
-    .action(async (options: { demo?: true }, command: Command) => {
-      const config = await configOf(command)
-      await serve(options.demo ? { ...config, host: config.host ?? 'localhost' } : config, options.demo === true)
+    .action(async ({ demo = false }: { demo?: boolean }, command: Command) => {
+      await serve(async () => {
+        const config = await configOf(command)
+        return demo ? { ...config, host: config.host ?? 'localhost' } : config
+      }, demo)
     })
 }
 
-async function serve(config: Config, demo: boolean): Promise<void> {
+/** @param readConfig called again whenever the operator asks for it with SIGHUP */
+async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<void> {
+  const config = await readConfig()
   checkGivenCertificate(config)
-  const { log } = openLog(config)
+  const { log, sink } = openLog(config)
   const context = await createContext({ config, clock: systemClock, log })
+  let listener: Listener | undefined
   try {
     context.outbox.start()
     const adminPassword = await context.initialAdmin.ensure()
     const credentials = demo ? await seedDemo(context) : undefined
-    const tls = await certificateOf(config)
-    const server = open(context, tls)
+    const certificate = await certificateOf(config, systemClock)
+    listener = open(context, certificate)
+    context.readiness.set(true)
+    const origin = `${certificate ? 'https' : 'http'}://${reachableName(config.host)}:${listener.port}`
+    await supervise({ context, listener, certificate, origin, readConfig, log, reopenLog: sink.reopen })
 
-    const origin = `${tls ? 'https' : 'http'}://${reachableName(config.host)}:${server.port}`
     print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
-    if (tls) print(`certificate ${tls.path}, SHA-256 ${tls.fingerprint}`)
+    if (certificate) print(`certificate ${certificate.path}, SHA-256 ${certificate.fingerprint}`)
     if (adminPassword !== undefined) {
       const path = join(config.data, 'initial-admin-password')
       // On a terminal a person reads it; anywhere else it would end up in a log.
       print(`administrator ${config.adminEmail}, password ${process.stdout.isTTY ? adminPassword : `in ${path}`}`)
     }
-    if (credentials) print(credentials.curl(origin, tls?.path))
+    if (credentials) print(credentials.curl(origin, certificate?.path))
   } catch (error) {
+    await listener?.cut()
     await context.close()
     throw error
   }
 }
 
-function open(context: Context, tls: { cert: string; key: string } | undefined): Bun.Server<undefined> {
+function open(context: Context, certificate: Certificate | undefined): Listener {
   const { host, port } = context.config
-  let server: Bun.Server<undefined> | undefined
-  const app = createApp(context, (request) => server?.requestIP(request)?.address)
+  let listener: Listener | undefined
+  const app = createApp(context, (request) => listener?.peerAddress(request))
   try {
-    server = listen(app.fetch, { host, port, tls })
+    listener = openListener(app.fetch, { host, port, tls: certificate })
+    return listener
   } catch (error) {
     throw listenError(error, host, port)
   }
-  context.readiness.set(true)
-  stopOnSignal(server, context)
-  return server
 }
 
 /** What the operator can do about it, where Bun names the system call at best. */
@@ -83,29 +87,4 @@ function listenError(error: unknown, host: string | undefined, port: number): un
 function reachableName(host: string | undefined): string {
   if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
   return isIPv6(host) ? `[${host}]` : host
-}
-
-async function certificateOf({ tls, tlsCert, tlsKey, data }: Config) {
-  if (!tls) return undefined
-  if (tlsCert !== undefined && tlsKey !== undefined) return { ...readCertificate(tlsCert, tlsKey), path: tlsCert }
-  const directory = join(data, 'tls')
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  return ownCertificate(directory, systemClock)
-}
-
-/** SIGTERM and SIGINT: no new requests, those in flight finish, what is in memory is written, exit 0. */
-function stopOnSignal(server: Bun.Server<undefined>, context: Context): void {
-  let stopping = false
-  const stop = async () => {
-    if (stopping) return
-    stopping = true
-    context.readiness.set(false)
-    const cut = setTimeout(() => server.stop(true), DRAIN_MS)
-    await server.stop()
-    clearTimeout(cut)
-    await context.close()
-    process.exit(0)
-  }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
 }

@@ -76,6 +76,19 @@ export function resolveSettings(
   return resolved
 }
 
+/** What a service manager tells the processes that it starts (sd_notify(3), sd_watchdog_enabled(3)). */
+export function readServiceManager(environment: Environment = process.env): {
+  /** The address of the manager's socket. */
+  notifySocket: string | undefined
+  /** After this long without a sign of life the manager ends the panel. */
+  watchdogMs: number | undefined
+} {
+  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = environment
+  const isMeant = WATCHDOG_PID === undefined || WATCHDOG_PID === `${process.pid}`
+  const watchdogMs = isMeant && /^[1-9]\d{0,15}$/.test(WATCHDOG_USEC ?? '') ? Number(WATCHDOG_USEC) / 1000 : undefined
+  return { notifySocket: NOTIFY_SOCKET || undefined, watchdogMs }
+}
+
 /** @param resolved all settings, or fewer where some broke their rules */
 function configOf(resolved: readonly ResolvedSetting[]): Config {
   return Object.fromEntries(resolved.map(({ key, value }) => [key, value])) as unknown as Config

@@ -21,6 +21,8 @@ export type Config = {
   limitUser: number
   limitAnonymous: number
   limitProbe: number
+  drainDelaySeconds: number
+  drainSeconds: number
   logLevel: LogLevel
   logFormat: 'auto' | 'json' | 'text'
   logFile: string | undefined
@@ -177,6 +179,20 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     default: 600,
     parse: perMinute,
     help: 'health requests per minute and address',
+  },
+  drainDelaySeconds: {
+    env: 'NCP_DRAIN_DELAY_SECONDS',
+    type: 'number',
+    default: 0,
+    parse: whole(0, 600),
+    help: 'seconds between SIGTERM, when /readyz fails, and the closing of the port, for a load balancer to see it',
+  },
+  drainSeconds: {
+    env: 'NCP_DRAIN_SECONDS',
+    type: 'number',
+    default: 10,
+    parse: whole(0, 600),
+    help: 'seconds that requests in flight get to finish once the port is closed',
   },
   logLevel: {
     env: 'NCP_LOG_LEVEL',

@@ -26,7 +26,8 @@ export type Store = {
    * that runs without a pause, such as a request of which everything is remembered, and anew after a pause or a commit.
    */
   version(): number
-  close(): void
+  /** Ends after the writes that wait. */
+  close(): Promise<void>
 }
 
 /**
@@ -93,7 +94,8 @@ export function openStore(path: string, nowMs: number): Store {
       }
       return readVersion
     },
-    close() {
+    async close() {
+      await turn
       reader.close()
       // Into the database file, so that a copy of it alone is whole.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -2,12 +2,17 @@
 import { catalogue } from '../core/errors.ts'
 import { baseHeaders } from './headers.ts'
 
+/** PEM. */
+export type Tls = { cert: string; key: string }
+
 export type ListenOptions = {
   /** Undefined listens on every address, IPv6 and IPv4. */
   host: string | undefined
   port: number
-  /** PEM; undefined serves plain HTTP, for a proxy in front. */
-  tls: { cert: string; key: string } | undefined
+  /** Undefined serves plain HTTP, for a proxy in front. */
+  tls: Tls | undefined
+  /** Whether the port may be one on which this process listens already: see `takeOverPort`. */
+  reusePort?: boolean
 }
 
 /** Forward secrecy and AEAD only (ASVS V12.1.2); Bun would also offer CBC suites. TLS 1.3 has its own list. */
@@ -24,19 +29,19 @@ const TLS_1_2 = 0x0303
 /** Bun refuses longer bodies itself and without our envelope, so this stays far above the cap that `readJson` holds. */
 const MAX_REQUEST_BODY_BYTES = 128 * 1024 * 1024
 /** Seconds without a byte until a connection is closed: a slow sender can't hold it open (never 0). */
-const IDLE_TIMEOUT_SECONDS = 15
+export const IDLE_TIMEOUT_SECONDS = 15
 
 /** @throws Error when the port is taken or the certificate unusable */
 export function listen(
   fetch: (request: Request) => Response | Promise<Response>,
-  { host, port, tls }: ListenOptions,
+  { host, port, tls, reusePort = false }: ListenOptions,
 ): Bun.Server<undefined> {
   const options = {
     port,
     fetch,
     development: false,
     // Bun turns it on with `development: false`, and two panels would silently share the port.
-    reusePort: false,
+    reusePort,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
     error: lastResort,

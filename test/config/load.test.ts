@@ -75,6 +75,8 @@ describe('a value', () => {
       limitUser: ['3', 3],
       limitAnonymous: ['4', 4],
       limitProbe: ['5', 5],
+      drainDelaySeconds: ['0', 0],
+      drainSeconds: ['600', 600],
       logLevel: ['debug', 'debug'],
       logFormat: ['text', 'text'],
       logFile: ['/var/log/ncp/ncp.log', '/var/log/ncp/ncp.log'],

@@ -13,8 +13,8 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
   store = openStore(join(directory, 'ncp.db'), 0)
 })
-afterEach(() => {
-  store.close()
+afterEach(async () => {
+  await store.close()
   rmSync(directory, { recursive: true })
 })
 
@@ -116,7 +116,7 @@ test('a closed store is whole in its one file', async () => {
   const path = join(directory, 'closed.db')
   const closing = openStore(path, 0)
   await closing.write(async (tx) => put(tx, 'a'))
-  closing.close()
+  await closing.close()
   copyFileSync(path, join(directory, 'copy.db'))
   using copy = new Database(join(directory, 'copy.db'))
   expect(copy.query('SELECT key FROM settings').all()).toEqual([{ key: 'a' }])

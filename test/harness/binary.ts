@@ -116,6 +116,7 @@ export async function install(prefix = 'ncp-binary-') {
 
       return {
         origin,
+        pid: child.pid,
         port: Number(new URL(origin).port),
         stdout,
         stderr,
@@ -123,6 +124,13 @@ export async function install(prefix = 'ncp-binary-') {
         send,
         login: (email: string, password: string) =>
           send<{ token: string }>('POST', '/auth/login', { body: { email, password } }),
+        signal: (signal: 'SIGTERM' | 'SIGHUP' | 'SIGSTOP' | 'SIGCONT' | 'SIGKILL') => child.kill(signal),
+        /** Waits for its end. @returns the exit code */
+        async ended(): Promise<number> {
+          await until('the end of serve', () => child.exitCode !== null || child.signalCode !== null)
+          running.delete(child)
+          return child.exited
+        },
         /** Asks it to end. @returns the exit code */
         async stop(signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<number> {
           child.kill(signal)

@@ -33,7 +33,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await outbox.stop()
   await smtp.stop()
-  store.close()
+  await store.close()
   rmSync(directory, { recursive: true })
 })
 

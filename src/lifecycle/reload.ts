@@ -1,0 +1,44 @@
+/** SIGHUP: what may change while the panel serves, read again; what is wrong changes nothing. */
+import { type Config, fileKeyOf, schema } from '../config/schema.ts'
+import type { ProcessLog } from '../core/log.ts'
+
+export type ReloadOptions = {
+  /** The settings that the panel was started with. */
+  config: Config
+  /** @throws ConfigError */
+  readConfig(): Promise<Config>
+  log: ProcessLog
+  /** Whoever rotates logs has moved the file away. @throws Error when it can't be opened anew */
+  reopenLog(): void
+  /** Takes the certificate of these settings, where it can be used. */
+  checkCertificate(config: Config): Promise<void>
+}
+
+/** Read again by `reload`; everything else holds from start to end. */
+const ADJUSTABLE = new Set<keyof Config>(['logLevel', 'tlsCert', 'tlsKey'])
+
+/** @returns what to call at the signal; it never throws */
+export function createReload({ config, readConfig, log, reopenLog, checkCertificate }: ReloadOptions) {
+  return async function reload(): Promise<void> {
+    try {
+      reopenLog()
+    } catch (error) {
+      log.error({ reason: (error as Error).message }, 'log file not opened anew: the old one stays')
+    }
+    let next: Config
+    try {
+      next = await readConfig()
+    } catch (error) {
+      log.error({ problems: (error as Error).message.split('\n') }, 'configuration not read again: the old one stays')
+      return
+    }
+    log.setLevel(next.logLevel)
+    await checkCertificate(next)
+    const waiting = (Object.keys(schema) as (keyof Config)[]).filter(
+      (key) => !ADJUSTABLE.has(key) && !Bun.deepEquals(next[key], config[key]),
+    )
+    const restartFor = waiting.map((key) => fileKeyOf(schema[key]))
+    if (waiting.length > 0) log.warn({ settings: restartFor }, 'some changed settings hold from the next start on')
+    log.info({ logLevel: next.logLevel }, 'configuration read again')
+  }
+}

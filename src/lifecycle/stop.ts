@@ -1,0 +1,50 @@
+/** The end of a panel: no new requests, those in flight finish, what is in memory is written. */
+import type { Listener } from '../http/listener.ts'
+
+export type StopOptions = {
+  listener: Pick<Listener, 'retire' | 'drain' | 'cut'>
+  /** Readiness fails, and whoever watches the panel is told. */
+  announce(): void
+  /** Writes and closes everything. */
+  close(): Promise<void>
+  /** How long the port stays open after the announcement, for load balancers to see it. */
+  delayMs: number
+  /** How long the requests in flight get to finish. */
+  drainMs: number
+}
+
+/**
+ * @returns what to call at each signal. The first call stops the panel, and resolves true when that is done; another
+ * one meanwhile waits for no request any more.
+ */
+export function createStop({ listener, announce, close, delayMs, drainMs }: StopOptions) {
+  const patience = new AbortController()
+  let isStopping = false
+
+  /** @returns after the time, or when patience ends */
+  function wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (patience.signal.aborted) return resolve()
+      const timer = setTimeout(resolve, ms)
+      patience.signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  return async function stop(): Promise<boolean> {
+    if (isStopping) {
+      patience.abort()
+      return false
+    }
+    isStopping = true
+    announce()
+    listener.retire()
+    if (delayMs > 0) await wait(delayMs)
+    await Promise.race([listener.drain(), wait(drainMs)])
+    await listener.cut()
+    await close()
+    return true
+  }
+}

@@ -1,0 +1,101 @@
+/** A panel that serves, in the hands of its operator: what signals, the service manager and the calendar ask of it. */
+import { readServiceManager } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import type { Context } from '../context.ts'
+import type { ProcessLog } from '../core/log.ts'
+import type { Listener } from '../http/listener.ts'
+import type { ServiceManager } from '../system/notify-socket.ts'
+import { certificateOf } from '../tls/certificate.ts'
+import { createCertificateKeeper } from '../tls/keeper.ts'
+import type { Certificate } from '../tls/pem.ts'
+import { startHeartbeat } from './heartbeat.ts'
+import { createReload } from './reload.ts'
+import { checkItself } from './self-check.ts'
+import { createStop } from './stop.ts'
+
+export type SuperviseOptions = {
+  context: Context
+  listener: Listener
+  /** The one that is served; undefined over plain HTTP. */
+  certificate: Certificate | undefined
+  /** Under which a client on this machine reaches the panel. */
+  origin: string
+  /** @throws ConfigError */
+  readConfig(): Promise<Config>
+  log: ProcessLog
+  /** Whoever rotates logs has moved the file away. @throws Error when it can't be opened anew */
+  reopenLog(): void
+}
+
+/**
+ * Returns once whoever started the panel has been told that it serves. From then on it lives until a signal ends it.
+ *
+ * @throws Error when the panel doesn't answer itself
+ */
+export async function supervise(options: SuperviseOptions): Promise<void> {
+  const { context, listener, certificate, origin, readConfig, log, reopenLog } = options
+  const { config, clock } = context
+  const status = `serving on ${origin}`
+  const { notifySocket, watchdogMs } = readServiceManager()
+  const manager = notifySocket === undefined ? undefined : await connect(notifySocket)
+
+  let files = config
+  const keeper =
+    certificate &&
+    createCertificateKeeper({
+      current: certificate,
+      load: () => certificateOf(files, clock),
+      change: listener.changeCertificate,
+      log,
+    })
+  const reload = createReload({
+    config,
+    readConfig,
+    log,
+    reopenLog,
+    async checkCertificate({ tlsCert, tlsKey }) {
+      files = { ...config, tlsCert, tlsKey }
+      await keeper?.recheck()
+    },
+  })
+  const stop = createStop({
+    listener,
+    announce() {
+      context.readiness.set(false)
+      manager?.stopping()
+      keeper?.stop()
+    },
+    close: context.close,
+    delayMs: config.drainDelaySeconds * 1000,
+    drainMs: config.drainSeconds * 1000,
+  })
+
+  async function onStop(): Promise<void> {
+    try {
+      if (await stop()) process.exit(0)
+    } catch (err) {
+      log.error({ err }, 'not everything was written at the end')
+      process.exit(1)
+    }
+  }
+  process.on('SIGTERM', onStop)
+  process.on('SIGINT', onStop)
+  process.on('SIGHUP', async () => {
+    if (!context.readiness.is()) return
+    manager?.reloading()
+    await reload()
+    manager?.ready(status)
+  })
+
+  if (!manager) return
+  const { hostname } = new URL(origin)
+  await checkItself(hostname.replace(/^\[(.*)\]$/, '$1'), listener.port, { tls: certificate !== undefined })
+  if (watchdogMs !== undefined) startHeartbeat({ watchdogMs, probe: context.probe, beat: manager.alive, log })
+  manager.ready(status)
+}
+
+/** Loaded where there is somebody to talk to. */
+async function connect(address: string): Promise<ServiceManager> {
+  const { connectServiceManager } = await import('../system/notify-socket.ts')
+  return connectServiceManager(address)
+}

@@ -1,0 +1,37 @@
+/** The C library, for the few system calls that Bun has no API for. Linux alone. */
+import { dlopen, FFIType } from 'bun:ffi'
+import { arch } from 'node:process'
+
+/** glibc, and musl as Alpine names it. */
+const NAMES = ['libc.so.6', `libc.musl-${arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
+
+const { i32, u32, ptr } = FFIType
+const FUNCTIONS = {
+  socket: { args: [i32, i32, i32], returns: i32 },
+  sendto: { args: [i32, ptr, u32, i32, ptr, u32], returns: i32 },
+  getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
+  setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
+  getsockname: { args: [i32, ptr, ptr], returns: i32 },
+  clock_gettime: { args: [i32, ptr], returns: i32 },
+} as const
+
+type Libc = ReturnType<typeof open>
+
+let loaded: Libc | undefined
+
+/** @throws Error on a system that has none of the libraries */
+export function libc(): Libc['symbols'] {
+  loaded ??= open()
+  return loaded.symbols
+}
+
+function open() {
+  for (const name of NAMES) {
+    try {
+      return dlopen(name, FUNCTIONS)
+    } catch {
+      // The next one.
+    }
+  }
+  throw new Error(`no C library found (${NAMES.join(', ')})`)
+}

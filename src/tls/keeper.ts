@@ -1,0 +1,62 @@
+/** Keeps the served certificate in step with its files: renewed by the panel itself, by certbot or by hand. */
+import type { Log } from '../core/log.ts'
+import type { Certificate } from './pem.ts'
+
+export type CertificateKeeperOptions = {
+  /** The one that is served. */
+  current: Certificate
+  /** The one that should be served; it renews the panel's own when its time has come. @throws Error for a bad one */
+  load(): Promise<Certificate | undefined>
+  /** Serves another one. @throws Error when it can't */
+  change(certificate: Certificate): Promise<void>
+  log: Log
+}
+
+export type CertificateKeeper = ReturnType<typeof createCertificateKeeper>
+
+const CHECK_MS = 60_000
+
+export function createCertificateKeeper({ current, load, change, log }: CertificateKeeperOptions) {
+  let complaint: string | undefined
+  let turn = Promise.resolve()
+
+  async function look(): Promise<void> {
+    try {
+      const next = await load()
+      complaint = undefined
+      if (!next || (next.cert === current.cert && next.key === current.key)) return
+      await change(next)
+      current = next
+      const { path, fingerprint, expiresAt } = next
+      log.info({ path, fingerprint, expiresAt: new Date(expiresAt).toISOString() }, 'certificate changed')
+    } catch (error) {
+      const reason = (error as Error).message
+      // Said once and not every minute.
+      if (reason !== complaint) log.error({ reason }, 'certificate not changed: the one in use stays')
+      complaint = reason
+    }
+  }
+
+  /** Looks now, after whatever look is under way. Never throws: with a bad certificate the one in use stays. */
+  function check(): Promise<void> {
+    turn = turn.then(look)
+    return turn
+  }
+
+  const checking = setInterval(check, CHECK_MS)
+  checking.unref()
+
+  return {
+    check,
+
+    /** As `check`, and says again what was said before: somebody is waiting for the answer. */
+    recheck(): Promise<void> {
+      complaint = undefined
+      return check()
+    },
+
+    stop(): void {
+      clearInterval(checking)
+    },
+  }
+}
