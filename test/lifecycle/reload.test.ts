@@ -1,6 +1,6 @@
 /** SIGHUP for a compiled panel: the log level holds at once, a broken file changes nothing. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { type Installation, install, type RunningBinary, until } from '../harness/binary.ts'
 
 // A first run compiles the binary.
@@ -48,4 +48,12 @@ test('the log level holds at once', async () => {
   })
   expect(lines()).toBe(before)
   expect(await panel.stop()).toBe(0)
+})
+
+test('the log file is opened anew, for whoever has moved it away', async () => {
+  const rotating = await here.serve(['--no-tls', '--config', 'ncp.toml'], { NCP_LOG_FILE: 'ncp.log' })
+  renameSync(here.path('ncp.log'), here.path('ncp.log.1'))
+  rotating.signal('SIGHUP')
+  await until('a new file', () => existsSync(here.path('ncp.log')))
+  expect(await rotating.stop()).toBe(0)
 })
