@@ -50,8 +50,8 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       authenticate: credentials.authenticate,
       route: router.fetch,
       refuse: errors.refuse,
-      // At the end: what became of the request, for the log.
-      observe: createObserver({ routeOf, log }),
+      // At the end: what became of the request, for log and metrics.
+      observe: createObserver({ routeOf, log, count: context.requests.count }),
     }),
   }
 }

@@ -40,6 +40,8 @@ import { createLimiter } from './limiter/limiter.ts'
 import { createPolicies } from './limiter/policies.ts'
 import { createMailer, type Mailer } from './mail/mailer.ts'
 import { createOutbox } from './mail/outbox.ts'
+import { createRequestCounters } from './metrics/requests.ts'
+import type { Certificate } from './tls/pem.ts'
 
 export type Context = Awaited<ReturnType<typeof createContext>>
 
@@ -175,6 +177,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   })
 
   let isReady = false
+  let certificate: Certificate | undefined
   const every = (ms: number, work: () => Promise<void>, failure: string) => {
     const timer = setInterval(() => work().catch((err) => log.error({ err }, failure)), ms)
     timer.unref()
@@ -222,6 +225,14 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     subscriptions,
     sites,
     pages: createPageCache(store),
+    requests: createRequestCounters(),
+    /** The certificate that is served; undefined over plain HTTP. */
+    certificate: {
+      get: () => certificate,
+      set(served: Certificate | undefined) {
+        certificate = served
+      },
+    },
     readiness: {
       is: () => isReady,
       set(ready: boolean) {

@@ -14,7 +14,7 @@ type Layer = (typeof layers)[number]
 function layerOf(file: string): Layer {
   const [, folder = '', feature, name] = file.split('/')
   if (folder === 'core') return 'core'
-  if (['config', 'crypto', 'db', 'limiter', 'mail', 'system', 'tls'].includes(folder)) return 'technical'
+  if (['config', 'crypto', 'db', 'limiter', 'mail', 'metrics', 'system', 'tls'].includes(folder)) return 'technical'
   if (folder === 'features') return /^([a-z-]+-)?routes\.ts$|^model\.ts$/.test(name ?? '') ? 'routes' : 'service'
   if (folder === 'http') return 'http'
   if (folder === 'docs') return 'routes'
@@ -86,6 +86,7 @@ test('routes never return status(), and few make a Response', () => {
     'src/docs/routes.ts',
     'src/http/errors.ts',
     'src/http/listen.ts',
+    'src/metrics/listener.ts',
   ])
 })
 

@@ -8,6 +8,7 @@ import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Listener, openListener } from '../http/listener.ts'
+import { startMetrics } from '../lifecycle/metrics.ts'
 import { supervise } from '../lifecycle/supervise.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
@@ -41,12 +42,15 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     const adminPassword = await context.initialAdmin.ensure()
     const credentials = demo ? await seedDemo(context) : undefined
     const certificate = await certificateOf(config, systemClock)
+    context.certificate.set(certificate)
+    const metrics = startMetrics(context)
     listener = open(context, certificate)
     context.readiness.set(true)
     const origin = `${certificate ? 'https' : 'http'}://${reachableName(config.host)}:${listener.port}`
     await supervise({ context, listener, certificate, origin, readConfig, log, reopenLog: sink.reopen })
 
     print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
+    if (metrics) print(`metrics on ${metrics.url}`)
     if (certificate) print(`certificate ${certificate.path}, SHA-256 ${certificate.fingerprint}`)
     if (adminPassword !== undefined) {
       const path = join(config.data, 'initial-admin-password')

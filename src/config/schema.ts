@@ -23,6 +23,8 @@ export type Config = {
   limitProbe: number
   drainDelaySeconds: number
   drainSeconds: number
+  metricsHost: string
+  metricsPort: number | undefined
   logLevel: LogLevel
   logFormat: 'auto' | 'json' | 'text'
   logFile: string | undefined
@@ -193,6 +195,20 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     default: 10,
     parse: whole(0, 600),
     help: 'seconds that requests in flight get to finish once the port is closed',
+  },
+  metricsHost: {
+    env: 'NCP_METRICS_HOST',
+    type: 'text',
+    default: '127.0.0.1',
+    parse: text,
+    help: 'address of the metrics; they are for whoever can reach it',
+  },
+  metricsPort: {
+    env: 'NCP_METRICS_PORT',
+    type: 'number',
+    default: undefined,
+    parse: whole(0, 65_535),
+    help: 'port of the metrics, which Prometheus reads at /metrics; 0 takes a free one (default: no metrics)',
   },
   logLevel: {
     env: 'NCP_LOG_LEVEL',

@@ -27,6 +27,10 @@ export type Passwords = {
   isOutdated(hash: string): boolean
   /** Hashes done or under way, for tests that must not measure time. */
   readonly hashed: number
+  /** Hashes under way. */
+  readonly running: number
+  /** Passwords that wait for their turn. */
+  readonly waiting: number
 }
 
 /**
@@ -75,6 +79,12 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
     },
     get hashed() {
       return hashed
+    },
+    get running() {
+      return running
+    },
+    get waiting() {
+      return waiting.length
     },
   }
 }

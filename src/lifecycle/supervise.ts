@@ -45,7 +45,10 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     createCertificateKeeper({
       current: certificate,
       load: () => certificateOf(files, clock),
-      change: listener.changeCertificate,
+      async change(next) {
+        await listener.changeCertificate(next)
+        context.certificate.set(next)
+      },
       log,
     })
   const reload = createReload({

@@ -24,6 +24,8 @@ export type Verdict = {
 export type Limiter = {
   /** Takes a token of `key` under the policy. */
   take(policy: Policy, key: string): Verdict
+  /** Requests refused since the start, by policy. */
+  readonly refusals: ReadonlyMap<string, number>
   /** Buckets held now, over all policies. */
   readonly size: number
 }
@@ -44,6 +46,7 @@ const OVERFLOW_KEY = ''
  */
 export function createLimiter({ clock, maxBuckets = MAX_BUCKETS }: { clock: Clock; maxBuckets?: number }): Limiter {
   const tables = new Map<string, Map<string, Bucket>>()
+  const refusals = new Map<string, number>()
 
   function tableOf(policy: Policy): Map<string, Bucket> {
     let table = tables.get(policy.name)
@@ -74,12 +77,14 @@ export function createLimiter({ clock, maxBuckets = MAX_BUCKETS }: { clock: Cloc
       }
       const allowed = bucket.remaining > 0
       if (allowed) bucket.remaining--
+      else refusals.set(policy.name, (refusals.get(policy.name) ?? 0) + 1)
       const { remaining, fullAt } = bucket
       // Both rounded up: whoever comes then finds the bucket full.
       const resetAt = Math.ceil(fullAt / 1000)
       const retryAfter = Math.max(1, Math.ceil((fullAt - now) / 1000))
       return { allowed, policy, remaining, resetAt, retryAfter }
     },
+    refusals,
     get size() {
       let size = 0
       for (const table of tables.values()) size += table.size

@@ -139,6 +139,9 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
 
     deliver,
 
+    /** Mails that wait, under way included. */
+    countWaiting: () => store.read.$count(outbox),
+
     /** Begins to send: for the process that serves, and not for one command. */
     start(): void {
       polling = setInterval(deliver, POLL_MS)

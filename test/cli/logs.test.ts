@@ -160,7 +160,10 @@ describe('an installation full of secrets', () => {
     as = keep('second JWT', (await login(secrets['recovery code 0'])).data.token)
     expect((await login('000000')).status).toBe(401)
 
-    const made = await panel.send<{ key: string }>('POST', '/auth/api-keys', { as, body: { name: 'Deploy' } })
+    const made = await panel.send<{ key: string }>('POST', '/auth/api-keys', {
+      as,
+      body: { name: 'Deploy', totp_code: secrets['recovery code 3'] },
+    })
     const key = keep('API key', made.data.key)
     // Secrets where they don't belong: in the path, the query, a header of another scheme, an unknown field, broken JSON.
     await panel.request(`/api/v1/sites/${key}?api_key=${key}`, { headers: { authorization: `Basic ${as}` } })

@@ -64,6 +64,8 @@ describe('a file', () => {
       limit_probe = 5
       drain_delay_seconds = 6
       drain_seconds = 7
+      metrics_host = "::1"
+      metrics_port = 9443
       log_level = "debug"
       log_format = "text"
       log_file = "/var/log/ncp.log"
@@ -79,6 +81,7 @@ describe('a file', () => {
       port: 8443,
       tls: false,
       trustedProxies: ['10.0.0.0/8', '::1'],
+      metricsPort: 9443,
       logLevel: 'debug',
       logFormat: 'text',
       logFile: '/var/log/ncp.log',

@@ -77,6 +77,8 @@ describe('a value', () => {
       limitProbe: ['5', 5],
       drainDelaySeconds: ['0', 0],
       drainSeconds: ['600', 600],
+      metricsHost: ['::1', '::1'],
+      metricsPort: ['9443', 9443],
       logLevel: ['debug', 'debug'],
       logFormat: ['text', 'text'],
       logFile: ['/var/log/ncp/ncp.log', '/var/log/ncp/ncp.log'],

@@ -1,0 +1,29 @@
+/** Opens the metrics where the configuration says: what of the panel they tell. */
+import { version } from '../../package.json' with { type: 'json' }
+import type { Context } from '../context.ts'
+import { watchEventLoop } from '../metrics/event-loop.ts'
+import { type MetricsListener, serveMetrics } from '../metrics/listener.ts'
+
+/**
+ * @returns undefined where none are wanted
+ * @throws Error when the port is taken
+ */
+export function startMetrics(context: Context): MetricsListener | undefined {
+  const { config, clock, log, outbox, readiness, certificate, limiter, store, requests, passwords } = context
+  if (config.metricsPort === undefined) return undefined
+  return serveMetrics(
+    {
+      version,
+      startedAt: clock.now(),
+      requests,
+      refusals: limiter.refusals,
+      passwords,
+      store,
+      countWaitingMails: outbox.countWaiting,
+      isReady: readiness.is,
+      certificateExpiresAt: () => certificate.get()?.expiresAt,
+      eventLoopLag: watchEventLoop(),
+    },
+    { host: config.metricsHost, port: config.metricsPort, log },
+  )
+}

@@ -1,0 +1,21 @@
+/** How late the event loop runs: whoever waits for it waits as long. */
+
+const INTERVAL_MS = 100
+
+/** @returns the longest delay since the last call, in seconds */
+export function watchEventLoop(): () => number {
+  let due = performance.now() + INTERVAL_MS
+  let longestMs = 0
+  const timer = setInterval(() => {
+    const now = performance.now()
+    longestMs = Math.max(longestMs, now - due)
+    due = now + INTERVAL_MS
+  }, INTERVAL_MS)
+  timer.unref()
+
+  return () => {
+    const lagMs = Math.max(longestMs, performance.now() - due)
+    longestMs = 0
+    return lagMs / 1000
+  }
+}

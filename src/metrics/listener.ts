@@ -1,0 +1,47 @@
+/** Serves the metrics on a port of their own, by default to this machine alone. */
+import type { Log } from '../core/log.ts'
+import type { MetricSources } from './registry.ts'
+
+export type MetricsListener = { url: string }
+
+type Options = { host: string; port: number; log: Log }
+
+/**
+ * It keeps no process alive.
+ *
+ * @throws Error when the port is taken
+ */
+export function serveMetrics(sources: MetricSources, { host, port, log }: Options): MetricsListener {
+  // Loaded at the first scrape: a start has no time for it.
+  let registry: Promise<ReturnType<typeof import('./registry.ts').createRegistry>> | undefined
+
+  async function fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url)
+    if (pathname !== '/metrics') return new Response('See /metrics\n', { status: 404 })
+    registry ??= import('./registry.ts').then(({ createRegistry }) => createRegistry(sources))
+    const loaded = await registry
+    return new Response(await loaded.metrics(), { headers: { 'content-type': loaded.contentType } })
+  }
+
+  const server = open({
+    hostname: host,
+    port,
+    fetch,
+    error(err) {
+      log.error({ err }, 'metrics could not be read')
+      return new Response('The log tells why\n', { status: 500 })
+    },
+  })
+  server.unref()
+  return { url: new URL('/metrics', server.url).href }
+}
+
+function open(options: Parameters<typeof Bun.serve>[0] & { port: number }) {
+  try {
+    return Bun.serve({ ...options, development: false, reusePort: false })
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (code !== 'EADDRINUSE') throw error
+    throw new Error(`port ${options.port} for metrics is in use; give another one with NCP_METRICS_PORT`)
+  }
+}
