@@ -21,7 +21,7 @@ const log = createTestLog()
 let panel: Panel
 let operations: Operation[]
 beforeAll(async () => {
-  panel = await startPanel({}, log)
+  panel = await startPanel({ limitProbe: 1_000_000 }, log)
   operations = await operationsOf(panel)
 })
 afterAll(() => panel.stop())

@@ -15,7 +15,7 @@ const log = createTestLog()
 let panel: Panel
 let ada: Customer
 beforeAll(async () => {
-  panel = await startPanel({}, log)
+  panel = await startPanel({ limitProbe: 1_000_000 }, log)
   ada = await panel.customer()
   await panel.subscription(ada.id)
   await panel.post('/sites', ada.token, { domain: CANARY })

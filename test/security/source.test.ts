@@ -1,0 +1,87 @@
+/** What the program's own text must not contain, and what its dependencies must not do. */
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isEmailAddress } from '../../src/core/email.ts'
+import { parseTimestamp } from '../../src/core/timestamp.ts'
+import { normalizeDomain } from '../../src/features/sites/domain.ts'
+import { readBearer } from '../../src/http/bearer.ts'
+
+const root = join(import.meta.dir, '../..')
+const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].map((file) => ({
+  file,
+  text: readFileSync(join(root, file), 'utf8'),
+}))
+const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
+
+/** What speaks to other servers besides the mailer: each of them checks where it goes. */
+const OUTBOUND: string[] = []
+const HASHES = ['src/crypto/totp.ts']
+const LISTENERS = ['src/http/listen.ts']
+
+describe('the program', () => {
+  test('runs no code that it is given, and no other program', () => {
+    expect(filesWith(/\beval\(|new Function\(|node:vm|import\((?!')/)).toEqual([])
+    // Nothing of a request, and no secret, can get into the arguments or the environment of a child that there isn't.
+    expect(filesWith(/Bun\.spawn|Bun\.\$|child_process|Bun\.\$`/)).toEqual([])
+  })
+
+  test('asks no other server for anything, but the mail server that is configured', () => {
+    expect(filesWith(/\bfetch\(|new WebSocket|node:https?'|Bun\.connect/)).toEqual(OUTBOUND)
+    expect(filesWith(/from 'nodemailer'/)).toEqual(['src/mail/mailer.ts'])
+  })
+
+  test('writes no SQL by hand that could hold a value', () => {
+    expect(filesWith(/sql\.raw|\.query\(`|\.run\(`|\.exec\(`/)).toEqual([])
+  })
+
+  test('uses no broken hash, but the SHA-1 of authenticator apps', () => {
+    expect(filesWith(/\bmd5\b|\bsha-?1\b/i).filter((file) => !HASHES.includes(file))).toEqual([])
+  })
+
+  test('listens at one place', () => {
+    expect(filesWith(/Bun\.serve|Bun\.listen|createServer\(/)).toEqual(LISTENERS)
+  })
+})
+
+/** @see CVE-2023-4316 (zod): a pattern for emails took exponential time. One of ours that did would never end here. */
+test.each<[string, (text: string) => unknown]>([
+  ['an email', isEmailAddress],
+  ['a domain', normalizeDomain],
+  ['a timestamp', parseTimestamp],
+  ['a credential', readBearer],
+])('a text of 60 KB that is nearly %s is refused', (_, read) => {
+  for (const text of [
+    'a'.repeat(60_000),
+    `${'a.'.repeat(30_000)}!`,
+    `${'a-'.repeat(30_000)}`,
+    `a@${'a.'.repeat(30_000)}!`,
+    `2027-01-01T00:00:00.${'0'.repeat(60_000)}`,
+  ]) {
+    let result: unknown
+    try {
+      result = read(text)
+    } catch {
+      result = undefined
+    }
+    expect(result || undefined).toBeUndefined()
+  }
+})
+
+describe('the dependencies', () => {
+  const lock = readFileSync(join(root, 'bun.lock'), 'utf8')
+
+  test('are exact, come with their hash, and run no script when they are installed', () => {
+    const { dependencies, devDependencies, trustedDependencies } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    )
+    const versions = Object.entries<string>({ ...dependencies, ...devDependencies })
+    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+    expect(trustedDependencies).toBeUndefined()
+    const packages = lock.split('\n').filter((line) => /^ {4}"[^"]+": \[/.test(line))
+    expect(packages.length).toBeGreaterThan(50)
+    expect(packages.filter((line) => !line.includes('"sha512-'))).toEqual([])
+    // From the registry that npm names itself: an address of another one would stand in the second place.
+    expect(packages.filter((line) => /https?:\/\//.test(line.split('", "')[1] ?? ''))).toEqual([])
+  })
+})
