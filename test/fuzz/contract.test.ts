@@ -31,6 +31,9 @@ const credentials = new Map<Caller, string>()
 /** A credential that works now: the requests before may have ended it, or its user. */
 async function credentialOf(caller: Caller): Promise<string | undefined> {
   if (caller === 'nobody') return undefined
+  // An administrator may have asked all users for 2FA, which would leave little to do for the requests after.
+  const { requireTwoFactor } = await panel.context.settings.read()
+  if (requireTwoFactor !== 'nobody') await panel.context.settings.change(operator, { requireTwoFactor: 'nobody' })
   if (caller === 'rubbish') return `ncp_${'0'.repeat(63)}x`
   const known = credentials.get(caller)
   if (known !== undefined && (await panel.context.credentials.authenticate(known))) return known

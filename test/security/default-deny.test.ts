@@ -1,9 +1,10 @@
 /** Default deny: nothing answers a stranger, another customer, a customer among administrators or a key beyond its rights. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
+import { operator } from '../../src/core/actor.ts'
 import { storedRows } from '../harness/database.ts'
 import { exampleBody, fillPath, type Operation, operationsOf } from '../harness/operations.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
 
 /** All that a stranger may call. A route that is missing here must ask for a credential. */
 const PUBLIC = [
@@ -33,6 +34,9 @@ const FOR_KEYS = [
   'GET /api/v1/subscriptions',
   'PATCH /api/v1/subscriptions/{id}',
 ]
+
+/** All that is left to a user who must have a second factor and has none yet. */
+const FOR_ENROLLING = ['POST /api/v1/auth/logout', 'POST /api/v1/auth/2fa/setup', 'POST /api/v1/auth/2fa/enable']
 
 /** Written in every name of Ada's, so that a glimpse of anything of hers is seen. */
 const CANARY = 'canary'
@@ -90,7 +94,7 @@ function idOfAdas(path: string): number {
 
 test('the lists in this test name routes that there are', () => {
   const known = routes.map(nameOf)
-  expect([...PUBLIC, ...FOR_KEYS].filter((name) => !known.includes(name))).toEqual([])
+  expect([...PUBLIC, ...FOR_KEYS, ...FOR_ENROLLING].filter((name) => !known.includes(name))).toEqual([])
   expect(operations.length).toBeGreaterThan(30)
 })
 
@@ -282,5 +286,33 @@ describe('for an API key', () => {
     for (const operation of sessionOnly) {
       expect([nameOf(operation), (await send(operation, key)).status]).toEqual([nameOf(operation), 403])
     }
+  })
+})
+
+/** @see gitea#6276, directus#24586, Pterodactyl#2791: the second factor was asked for on the pages, and not by the API */
+describe('for a user without the second factor that is required', () => {
+  test('every route but those to enrol is 403, with a JWT and with a key, also for an administrator', async () => {
+    const [customer, administrator] = [await panel.customer(), await panel.customer('admin')]
+    const credentials = [
+      customer.token,
+      administrator.token,
+      await panel.key(customer.token),
+      await panel.key(administrator.token),
+    ]
+    await panel.context.settings.change(operator, { requireTwoFactor: 'everyone' })
+    const before = storedRows(panel)
+    for (const operation of operations.filter(({ isOpen }) => !isOpen)) {
+      const id = operation.path.includes('{') ? idOfAdas(operation.path) : 1
+      for (const as of credentials) {
+        if (FOR_ENROLLING.includes(nameOf(operation)) && !as.startsWith('ncp_')) continue
+        const answer = await send(operation, as, id)
+        expect([nameOf(operation), answer.status]).toEqual([nameOf(operation), 403])
+      }
+    }
+    expect(storedRows(panel)).toEqual(before)
+    const setup = await panel.post('/auth/2fa/setup', customer.token, { password: PASSWORD })
+    expect(setup.status).toBe(200)
+    await panel.context.settings.change(operator, { requireTwoFactor: 'nobody' })
+    for (const as of credentials) expect((await panel.get('/auth/me', as)).status).toBe(200)
   })
 })
