@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { TOTP } from 'otpauth'
 import { type Installation, install, type RunningBinary, until } from '../harness/binary.ts'
-import { type Smtp, startSmtp } from '../harness/smtp.ts'
+import { type ReceivedMail, type Smtp, startSmtp } from '../harness/smtp.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(60_000)
@@ -179,10 +179,14 @@ describe('an installation full of secrets', () => {
 
     await panel.send('POST', '/auth/password-reset', { body: { email } })
     const link = /#token=([\w-]+)/
-    const mail = await until('the reset mail', () => smtp.to(email).find(({ text }) => link.test(text)))
+    const tokenOf = ({ text }: ReceivedMail) => link.exec(text)?.[1]
+    const mails = () => smtp.to(email).map(tokenOf)
+    const reset = keep(
+      'reset token',
+      await until('the reset mail', () => mails().find((token) => token !== undefined && token !== activation)),
+    )
     // The next mail meets a server that quotes it in its refusal.
     smtp.behave('refuse')
-    const reset = keep('reset token', link.exec(mail.text)?.[1] ?? '')
     expect((await confirm(reset, secrets['second password'] ?? '')).status).toBe(200)
     expect((await login(secrets['recovery code 1'], secrets['second password'])).status).toBe(200)
 
