@@ -1,5 +1,13 @@
-/** Files that the compiler puts into the binary: SQL as text, everything else as a path to read from. */
+/** Files that the compiler puts into the binary: SQL and units as text, everything else as a path to read from. */
 declare module '*.sql' {
+  const text: string
+  export default text
+}
+declare module '*.service' {
+  const text: string
+  export default text
+}
+declare module '*.sysusers' {
   const text: string
   export default text
 }

@@ -9,6 +9,7 @@ import { addKey } from './key.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addSession } from './session.ts'
+import { addSystemd } from './systemd.ts'
 import { addUser } from './user.ts'
 
 /**
@@ -30,6 +31,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addSession(program)
   addAudit(program)
   addConfig(program)
+  addSystemd(program)
   program
     .command('version')
     .description('print the version')

@@ -1,0 +1,67 @@
+/** `ncp systemd …`: the unit that runs the panel, printed, or put where systemd finds it. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { execPath } from 'node:process'
+import type { Command } from 'commander'
+import unit from '../../deploy/ncp.service' with { type: 'text' }
+import users from '../../deploy/ncp.sysusers' with { type: 'text' }
+import { print } from './output.ts'
+
+/** Where the unit in `deploy/` expects the program. */
+const USUAL_PLACE = '/usr/local/bin/ncp'
+/** The unit hides these from the panel, its own program included. */
+const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//
+const SETTINGS = '# Settings of the panel; all of them: ncp config show\ndata = "/var/lib/ncp"\n'
+
+export function addSystemd(program: Command): void {
+  const systemd = program.command('systemd').description('run the panel under systemd')
+
+  systemd
+    .command('print')
+    .description('print the unit')
+    .option('--binary <file>', 'the program that it runs (default: this one)', execPath)
+    .action(({ binary }: { binary: string }) => {
+      process.stdout.write(unitFor(binary))
+    })
+
+  const install: Command = systemd
+    .command('install')
+    .description('write the unit, the user that it runs as, and a first configuration; start nothing')
+    .option('--binary <file>', 'the program that it runs (default: this one)', execPath)
+    .option('--root <dir>', 'write below this directory, as a package does, and leave the running system alone')
+    .action(({ binary, root }: { binary: string; root?: string }) => {
+      if (root === undefined && HIDDEN.test(binary)) {
+        install.error(`error: the unit hides ${binary} from the panel; move the program to ${USUAL_PLACE} first`)
+      }
+      write(root, '/etc/systemd/system/ncp.service', unitFor(binary))
+      write(root, '/etc/sysusers.d/ncp.conf', users)
+      writeOnce(root, '/etc/ncp/ncp.toml', SETTINGS)
+      if (root !== undefined) return
+      run('systemd-sysusers', 'ncp.conf')
+      run('systemctl', 'daemon-reload')
+      print('Start it with: systemctl enable --now ncp')
+    })
+}
+
+function unitFor(binary: string): string {
+  // A percent sign would begin one of systemd's own words.
+  return unit.replace(`ExecStart=${USUAL_PLACE} `, () => `ExecStart=${binary.replaceAll('%', '%%')} `)
+}
+
+/** What was there is replaced: changes of the operator belong into `systemctl edit ncp`. */
+function write(root = '/', path: string, text: string): void {
+  const target = join(root, path)
+  mkdirSync(dirname(target), { recursive: true })
+  writeFileSync(target, text, { mode: 0o644 })
+  print(target)
+}
+
+function writeOnce(root = '/', path: string, text: string): void {
+  if (!existsSync(join(root, path))) write(root, path, text)
+}
+
+/** @throws Error when the command fails; it has already said why */
+function run(command: string, argument: string): void {
+  const { exitCode } = Bun.spawnSync([command, argument], { stdout: 'inherit', stderr: 'inherit' })
+  if (exitCode !== 0) throw new Error(`${command} ${argument} ended with ${exitCode}`)
+}
