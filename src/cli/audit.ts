@@ -1,7 +1,6 @@
 /** `ncp audit …`: prove on the server that nothing was changed in the audit log or taken out of it. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Link, verifyChain } from '../features/audit/verify.ts'
-import { exitCode } from './exit.ts'
 import { withSettings } from './flags.ts'
 import { onInstallation } from './installation.ts'
 import { print, printJson } from './output.ts'
@@ -17,10 +16,8 @@ export function addAudit(program: Command): void {
       onInstallation(command, async ({ store }) => {
         const outcome = await verifyChain(store, anchor)
         if (json) printJson(outcome)
-        else if (outcome.valid)
-          print(`${outcome.entries} entries, unbroken up to ${outcome.head.id}:${outcome.head.hash}`)
-        else print(`broken at entry ${outcome.entryId}: ${outcome.reason}`)
-        if (!outcome.valid) process.exitCode = exitCode.failed
+        if (!outcome.valid) throw new Error(`the audit log is broken at entry ${outcome.entryId}: ${outcome.reason}`)
+        if (!json) print(`${outcome.entries} entries, unbroken up to ${outcome.head.id}:${outcome.head.hash}`)
       }),
     )
 }
