@@ -73,6 +73,17 @@ test('user unlock lets a throttled user try again', async () => {
   expect((await panel.login(EMAIL, PASSWORD)).status).toBe(200)
 })
 
+test('user set-email moves a user who lost the mailbox', async () => {
+  const moved = 'ada.lovelace@example.com'
+  await run('user', 'set-email', EMAIL, '--new', moved)
+  expect((await panel.login(EMAIL, PASSWORD)).status).toBe(401)
+  expect((await panel.login(moved, PASSWORD)).status).toBe(200)
+  await fails(1, 'another user has this address', 'user', 'set-email', moved, '--new', 'admin@localhost')
+  await fails(2, 'give the address with --new', 'user', 'set-email', moved)
+  await fails(2, 'must be an email address', 'user', 'set-email', moved, '--new', 'nonsense')
+  await run('user', 'set-email', moved, '--new', EMAIL)
+})
+
 test('user delete takes a user with everything, and never the last administrator', async () => {
   await run('user', 'delete', EMAIL)
   expect(await me(token)).toBe(401)

@@ -1,0 +1,203 @@
+/** Moving an account to another email address, from the request to the login with it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { operator } from '../../../src/core/actor.ts'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+import { type Smtp, startSmtp } from '../../harness/smtp.ts'
+
+const LINK = /^https:\/\/panel\.example\.com\/confirm-email#token=([\w-]{43})$/m
+const UNKNOWN = 'token: is unknown, expired or already used; ask for a new one'
+
+let smtp: Smtp
+let panel: Panel
+let mailboxes = 0
+beforeAll(async () => {
+  smtp = await startSmtp()
+  panel = await startPanel({
+    mailServer: smtp.at(),
+    mailFrom: 'ncp@example.com',
+    publicUrl: 'https://panel.example.com',
+  })
+})
+afterAll(async () => {
+  await panel.stop()
+  await smtp.stop()
+})
+
+const newAddress = () => `new${++mailboxes}@example.com`
+const request = (as: string | undefined, email: unknown, password: unknown = PASSWORD) =>
+  panel.post('/auth/email', as, { email, password })
+const confirm = (token: unknown) => panel.post('/auth/email/confirm', undefined, { token })
+const login = (email: string) => panel.post('/auth/login', undefined, { email, password: PASSWORD })
+
+async function mailsTo(email: string) {
+  await panel.context.passwordReset.flush()
+  await panel.context.outbox.deliver()
+  return smtp.to(email)
+}
+const subjectsTo = async (email: string) => (await mailsTo(email)).map(({ parsed }) => parsed.subject)
+
+/** The token of the newest mail to an address. */
+async function tokenFor(email: string): Promise<string> {
+  const text = (await mailsTo(email)).at(-1)?.text ?? ''
+  return LINK.exec(text)?.[1] ?? `no link in: ${text}`
+}
+
+/** A customer who has asked for another address. */
+async function moving(): Promise<Customer & { to: string }> {
+  const ada = await panel.customer()
+  const to = newAddress()
+  expect(await request(ada.token, to)).toMatchObject({
+    status: 200,
+    message: 'A mail is on its way to the new address',
+  })
+  return { ...ada, to }
+}
+
+describe('an account', () => {
+  test('moves with the token that was mailed to the new address, and logs in with that', async () => {
+    const ada = await moving()
+    expect((await login(ada.email)).status).toBe(200)
+    expect((await login(ada.to)).status).toBe(401)
+    const token = await tokenFor(ada.to)
+    expect(await confirm(token)).toMatchObject({ status: 200, data: null })
+    expect((await login(ada.email)).status).toBe(401)
+    expect((await login(ada.to)).status).toBe(200)
+    // The session that asked goes on.
+    expect((await panel.get<{ user: object }>('/auth/me', ada.token)).data.user).toMatchObject({ email: ada.to })
+  })
+
+  test('is announced to the old address twice, when it is asked for and when it is done', async () => {
+    const ada = await moving()
+    expect(await subjectsTo(ada.email)).toEqual(['A new email address was asked for'])
+    await confirm(await tokenFor(ada.to))
+    expect(await subjectsTo(ada.email)).toEqual(['A new email address was asked for', 'Your email address was changed'])
+    expect((await mailsTo(ada.email)).at(-1)?.text).toContain(`has moved to ${ada.to}`)
+    expect(await subjectsTo(ada.to)).toEqual(['Confirm your new address'])
+  })
+
+  test('moves once: neither the same token nor an older one works again', async () => {
+    const ada = await moving()
+    const first = await tokenFor(ada.to)
+    panel.clock.advance(60)
+    await request(ada.token, ada.to)
+    const second = await tokenFor(ada.to)
+    expect(await confirm(first)).toMatchObject({ status: 422, message: UNKNOWN })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => confirm(second)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(422)])
+  })
+
+  test('stays after ten minutes, a new password, or for a user who is disabled', async () => {
+    const late = await moving()
+    const lateToken = await tokenFor(late.to)
+    panel.clock.advance(600)
+    expect(await confirm(lateToken)).toMatchObject({ status: 422, message: UNKNOWN })
+
+    const careful = await moving()
+    const carefulToken = await tokenFor(careful.to)
+    await panel.context.password.replace(operator, careful, 'set by the operator')
+    expect((await confirm(carefulToken)).status).toBe(422)
+
+    const disabled = await moving()
+    const disabledToken = await tokenFor(disabled.to)
+    await panel.patch(`/admin/users/${disabled.id}`, await panel.admin(), { status: 'disabled' })
+    expect((await confirm(disabledToken)).status).toBe(422)
+    await panel.patch(`/admin/users/${disabled.id}`, await panel.admin(), { status: 'active' })
+    expect((await confirm(disabledToken)).status).toBe(200)
+  })
+
+  test('voids the password resets that were mailed to the old address', async () => {
+    const ada = await moving()
+    await panel.post('/auth/password-reset', undefined, { email: ada.email })
+    const texts = (await mailsTo(ada.email)).map(({ text }) => text).join('\n')
+    const reset = /reset-password#token=([\w-]{43})/.exec(texts)?.[1] ?? `no link in: ${texts}`
+    await confirm(await tokenFor(ada.to))
+    const body = { token: reset, password: 'an altogether different one' }
+    expect((await panel.post('/auth/password-reset/confirm', undefined, body)).status).toBe(422)
+  })
+
+  test('does not move to an address that another user has, and nobody learns that', async () => {
+    const [ada, bob] = [await panel.customer(), await panel.customer()]
+    const answer = await request(ada.token, bob.email.toUpperCase())
+    expect([answer.status, answer.message]).toEqual([200, 'A mail is on its way to the new address'])
+    expect(await subjectsTo(bob.email)).toEqual([])
+  })
+
+  test('does not move to an address that another user has got meanwhile', async () => {
+    const [ada, bob] = [await moving(), await panel.customer()]
+    const token = await tokenFor(ada.to)
+    await panel.context.emailChange.replace(operator, bob.id, ada.to)
+    expect(await confirm(token)).toMatchObject({ status: 409, message: 'email: another user has this address' })
+    expect((await login(ada.email)).status).toBe(200)
+  })
+
+  test('of two that move to one address in parallel, one does', async () => {
+    const [ada, bob] = [await panel.customer(), await panel.customer()]
+    const to = newAddress()
+    await request(ada.token, to)
+    const first = await tokenFor(to)
+    await request(bob.token, to)
+    const second = await tokenFor(to)
+    const answers = await Promise.all([confirm(first), confirm(second)])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+})
+
+describe('a request', () => {
+  test('needs the password', async () => {
+    const ada = await panel.customer()
+    const to = newAddress()
+    expect(await request(ada.token, to, 'a wrong one')).toMatchObject({ status: 401, error: 'invalid credentials' })
+    expect(await request(ada.token, to, '')).toMatchObject({ status: 401, error: 'invalid credentials' })
+    expect(await subjectsTo(to)).toEqual([])
+  })
+
+  test('needs a JWT', async () => {
+    const ada = await panel.customer()
+    expect((await request(undefined, newAddress())).status).toBe(401)
+    expect((await request(await panel.key(ada.token), newAddress())).status).toBe(403)
+  })
+
+  test('sends one mail a minute, whatever the address', async () => {
+    const ada = await moving()
+    expect(await request(ada.token, newAddress())).toMatchObject({ status: 409, error: 'conflict' })
+    panel.clock.advance(60)
+    expect((await request(ada.token, newAddress())).status).toBe(200)
+  })
+
+  test.each([
+    ['nonsense', 422],
+    ['', 422],
+    ['quac\u212A@example.com', 422],
+    ['a@example.com,b@example.com', 422],
+    ['a@example.com\r\nBcc: b@example.com', 422],
+    [['a@example.com', 'b@example.com'], 400],
+    [null, 400],
+    [undefined, 400],
+  ])('is refused for %j', async (email, status) => {
+    const { token } = await panel.customer()
+    expect((await request(token, email)).status).toBe(status)
+  })
+
+  test('is refused for the present address, in whatever case', async () => {
+    const ada = await panel.customer()
+    expect(await request(ada.token, ada.email.toUpperCase())).toMatchObject({
+      status: 422,
+      message: 'email: must not be the present one',
+    })
+  })
+
+  test('is refused where no mail can be sent, before the password is asked for', async () => {
+    const own = await startPanel()
+    const ada = await own.customer()
+    const hashes = own.context.passwords.hashed
+    const answer = await own.post('/auth/email', ada.token, { email: newAddress(), password: PASSWORD })
+    expect([answer.status, answer.error]).toEqual([409, 'conflict'])
+    expect(answer.message).toContain('ask the operator')
+    expect(own.context.passwords.hashed).toBe(hashes)
+    await own.stop()
+  })
+})
+
+test.each([['made-up'], [''], ['x'.repeat(128)]])('the token %j is refused', async (token) => {
+  expect(await confirm(token)).toMatchObject({ status: 422, error: 'validation error', message: UNKNOWN })
+})

@@ -1,0 +1,124 @@
+/** With two-factor authentication on, a stolen JWT makes no API key and moves no account: a fresh code is asked for. */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Enrolled, enrol } from '../../harness/authenticator.ts'
+import { type Answer, type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+
+const NEW_PASSWORD = 'an altogether different one'
+
+let panel: Panel
+beforeAll(async () => {
+  // An address for links, as with a mail server: a new address has to be proven.
+  panel = await startPanel({
+    mailServer: { host: '127.0.0.1', port: 9, implicitTls: false, credentials: undefined },
+    mailFrom: 'ncp@example.com',
+    publicUrl: 'https://panel.example.com',
+  })
+})
+afterAll(() => panel.stop())
+
+const failures = ({ id }: Customer) => {
+  using database = new Database(`${panel.data}/ncp.db`, { readonly: true })
+  return database.query<{ n: number }, [number]>('SELECT failed_attempts AS n FROM users WHERE id = ?').get(id)?.n
+}
+const setFailures = ({ id }: Customer, count: number) => {
+  using database = new Database(`${panel.data}/ncp.db`)
+  database.query('UPDATE users SET failed_attempts = ? WHERE id = ?').run(count, id)
+  database.query('UPDATE known_addresses SET failed_attempts = ? WHERE user_id = ?').run(count, id)
+}
+
+type Act = (token: string, totp_code?: unknown) => Promise<Answer<unknown>>
+const withCode = (totp_code: unknown) => (totp_code === undefined ? {} : { totp_code })
+let renamed = 0
+const acts: [name: string, status: number, act: Act][] = [
+  ['creating an API key', 201, (token, code) => panel.post('/auth/api-keys', token, { name: 'X', ...withCode(code) })],
+  [
+    'changing the password',
+    200,
+    (token, code) =>
+      panel.post('/auth/password', token, {
+        current_password: PASSWORD,
+        new_password: NEW_PASSWORD,
+        ...withCode(code),
+      }),
+  ],
+  [
+    'changing the email address',
+    200,
+    (token, code) =>
+      panel.post('/auth/email', token, {
+        email: `moved${++renamed}@example.com`,
+        password: PASSWORD,
+        ...withCode(code),
+      }),
+  ],
+]
+
+describe.each(acts)('%s', (_, success, act) => {
+  async function newUser(): Promise<{ ada: Customer; app: Enrolled }> {
+    const ada = await panel.customer()
+    return { ada, app: await enrol(panel, ada.token) }
+  }
+
+  test('asks a user with 2FA for a code, and takes each once', async () => {
+    const { ada, app } = await newUser()
+    const missing = await act(ada.token)
+    expect([missing.status, missing.error, missing.message]).toEqual([
+      401,
+      '2fa_required',
+      'Two-factor authentication code required',
+    ])
+    for (const wrong of ['000000', 'abc', '١٢٣٤٥٦', app.recoveryCodes[0]?.slice(1)]) {
+      expect(await act(ada.token, wrong)).toMatchObject({ status: 401, error: 'invalid_2fa_code' })
+    }
+    const code = app.freshCode()
+    expect((await act(ada.token, code)).status).toBe(success)
+    expect(failures(ada)).toBe(0)
+    const again = await panel.post('/auth/api-keys', ada.token, { name: 'Again', totp_code: code })
+    expect(again.error).toBe('invalid_2fa_code')
+  })
+
+  test('takes a recovery code too', async () => {
+    const { ada, app } = await newUser()
+    expect((await act(ada.token, app.recoveryCodes[3])).status).toBe(success)
+  })
+
+  test('asks nobody else, and takes no notice of a code', async () => {
+    const { token } = await panel.customer()
+    expect((await act(token, '123456')).status).toBe(success)
+  })
+
+  test.each([[123456], [''.padEnd(65, '1')], [['123456']], [null]])('refuses %j as a code', async (code) => {
+    const { token } = await panel.customer()
+    expect([400, 422]).toContain((await act(token, code)).status)
+  })
+
+  test('is throttled like a login: wrong codes count, and after a hundred no right one works', async () => {
+    const { ada, app } = await newUser()
+    await act(ada.token, '000000')
+    expect(failures(ada)).toBe(1)
+    setFailures(ada, 100)
+    expect((await act(ada.token, app.freshCode())).status).toBe(401)
+    setFailures(ada, 0)
+    expect((await act(ada.token, app.freshCode())).status).toBe(success)
+  })
+})
+
+test('a code that was right is not spent by a request that fails for another reason', async () => {
+  const ada = await panel.customer()
+  const { freshCode } = await enrol(panel, ada.token)
+  const totp_code = freshCode()
+  const past = new Date(panel.clock.now() - 1000).toISOString()
+  expect((await panel.post('/auth/api-keys', ada.token, { name: 'X', totp_code, expires_at: past })).status).toBe(422)
+  expect((await panel.post('/auth/api-keys', ada.token, { name: 'X', totp_code })).status).toBe(201)
+})
+
+test('of ten parallel requests with one code, one makes a key', async () => {
+  const ada = await panel.customer()
+  const { freshCode } = await enrol(panel, ada.token)
+  const totp_code = freshCode()
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => panel.post('/auth/api-keys', ada.token, { name: 'X', totp_code })),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(401)])
+})
