@@ -1,11 +1,7 @@
 /** The setting `require_2fa`: who must enrol can do nothing else, by whatever door, until it is done. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { enrol } from '../../harness/authenticator.ts'
-import { exampleBody, fillPath, operationsOf } from '../../harness/operations.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
-
-/** What is left to do: enrol, or go. */
-const LEFT = ['POST /api/v1/auth/2fa/setup', 'POST /api/v1/auth/2fa/enable', 'POST /api/v1/auth/logout']
 
 let panel: Panel
 let ada: Customer
@@ -25,24 +21,6 @@ const statusOf = async (path: string, as: string) => {
 const ENROL_FIRST = [403, '2fa_enrolment_required']
 
 describe('required of everyone', () => {
-  test('it leaves nothing but to enrol, with a JWT or a key, at the next request', async () => {
-    const key = await panel.key(ada.token)
-    await require2fa('everyone')
-    const operations = (await operationsOf(panel)).filter(({ isOpen }) => !isOpen)
-    expect(operations.length).toBeGreaterThan(30)
-    for (const operation of operations) {
-      const name = `${operation.method} ${operation.path}`
-      if (LEFT.includes(name)) continue
-      const body = exampleBody(operation)
-      for (const as of [ada.token, key]) {
-        const answer = await panel.send(operation.method, fillPath(operation.path, 1), { as, ...(body && { body }) })
-        // A key is told first that it has no business there at all.
-        const expected = as === key && answer.error === 'forbidden' ? [403, 'forbidden'] : ENROL_FIRST
-        expect([name, answer.status, answer.error]).toEqual([name, ...expected])
-      }
-    }
-  }, 60_000)
-
   test('it lets everything through again once the user has enrolled, also with the key', async () => {
     const key = await panel.key(ada.token)
     await require2fa('everyone')
