@@ -73,5 +73,5 @@ function routes(context: Context, guard: Guard) {
     .use(adminSessionRoutes({ guard, sessions, getUser: users.get }))
     .use(settingRoutes({ guard, settings }))
     .use(auditRoutes({ guard, audit }))
-  return new Elysia(strict).use(healthRoutes({ guard, isReady: context.readiness.is })).use(api)
+  return new Elysia(strict).use(healthRoutes({ guard, check: context.health.check })).use(api)
 }

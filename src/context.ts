@@ -9,7 +9,7 @@ import type { RequestLog } from './core/log.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
-import { probe } from './db/probe.ts'
+import { hasOurSchema, probe } from './db/probe.ts'
 import { openStore } from './db/store.ts'
 import { users as userTable } from './db/tables.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
@@ -27,6 +27,7 @@ import { createSessions, endSessions } from './features/auth/sessions.ts'
 import { createThrottle } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
+import { createHealth } from './features/health/health.ts'
 import { createSettings } from './features/settings/settings.ts'
 import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
@@ -241,6 +242,15 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     },
 
     probe: () => probe(store),
+    health: createHealth({
+      clock,
+      directory: config.data,
+      isServing: () => isReady,
+      probe: () => probe(store),
+      hasOurSchema: () => hasOurSchema(store),
+      certificateExpiresAt: () => certificate?.expiresAt,
+      mailsWaitSince: outbox.waitingSince,
+    }),
 
     /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {

@@ -5,6 +5,7 @@ import { ConfigError } from '../config/load.ts'
 import { addAudit } from './audit.ts'
 import { addConfig } from './config.ts'
 import { exitCode } from './exit.ts'
+import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
@@ -30,6 +31,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addKey(program)
   addSession(program)
   addAudit(program)
+  addHealth(program)
   addConfig(program)
   addSystemd(program)
   program

@@ -9,6 +9,7 @@ import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Listener, openListener } from '../http/listener.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
+import { localHost } from '../lifecycle/self-check.ts'
 import { supervise } from '../lifecycle/supervise.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
@@ -89,6 +90,6 @@ function listenError(error: unknown, host: string | undefined, port: number): un
 
 /** What a client on this machine puts into its address bar. */
 function reachableName(host: string | undefined): string {
-  if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
-  return isIPv6(host) ? `[${host}]` : host
+  const name = localHost(host)
+  return isIPv6(name) ? `[${name}]` : name
 }

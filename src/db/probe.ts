@@ -1,6 +1,7 @@
-/** Whether the database answers: for the watchdog. */
+/** Whether the database answers, and is the one that this program knows: for the watchdog and for readiness. */
 import { sql } from 'drizzle-orm'
 import { AppError } from '../core/errors.ts'
+import { migrations } from './migrations.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -16,4 +17,13 @@ export async function probe({ read, write }: Store): Promise<void> {
   } catch (error) {
     if (!(error instanceof AppError)) throw error
   }
+}
+
+/** Whether the schema is this program's: a newer one may have changed it meanwhile. */
+export async function hasOurSchema({ read }: Pick<Store, 'read'>): Promise<boolean> {
+  const applied = await read.all<{ name: string }>(sql`SELECT name FROM schema_migrations ORDER BY name`)
+  return Bun.deepEquals(
+    applied.map(({ name }) => name),
+    migrations.map(({ name }) => name),
+  )
 }

@@ -1,29 +1,55 @@
-/** One request to itself, by the way that everybody takes: the port, TLS, the gate and a route. */
+/** A request to the panel on this machine, by the way that everybody takes: the port, TLS, the gate and a route. */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
 const TIMEOUT_MS = 10_000
 
+export type PanelAddress = {
+  /** A name or an address, an IPv6 one without brackets. */
+  host: string
+  port: number
+  tls: boolean
+}
+
+/** @throws Error when the panel doesn't answer, or not with 200 */
+export async function checkItself(address: PanelAddress): Promise<void> {
+  const { status } = await askPanel(address, '/livez')
+  if (status !== 200) throw new Error(`${unanswered(address)}: status ${status}`)
+}
+
 /**
  * Not by `fetch`, which would go through a proxy of the environment.
  *
- * @param host a name or an address, an IPv6 one without brackets
- * @throws Error when the answer is not 200, or there is none in time
+ * @throws Error when there is no answer in time
  */
-export function checkItself(host: string, port: number, options: { tls: boolean }): Promise<void> {
+export function askPanel(address: PanelAddress, path: string): Promise<{ status: number; body: string }> {
+  const { host, port, tls } = address
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`the panel does not answer itself on ${host} port ${port}: ${why}`))
     // Whether clients trust the certificate is not the question here.
-    const socket: Socket = options.tls ? connectTls({ host, port, rejectUnauthorized: false }) : connect({ host, port })
+    const socket: Socket = tls ? connectTls({ host, port, rejectUnauthorized: false }) : connect({ host, port })
     let answer = ''
+    const fail = (why: string) => reject(new Error(`${unanswered(address)}: ${why}`))
     socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')))
-    socket.on(options.tls ? 'secureConnect' : 'connect', () => {
-      socket.write('GET /livez HTTP/1.1\r\nHost: localhost:443\r\nConnection: close\r\n\r\n')
+    socket.on(tls ? 'secureConnect' : 'connect', () => {
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost:443\r\nConnection: close\r\n\r\n`)
     })
     socket.on('data', (chunk) => {
       answer += chunk
     })
-    socket.on('error', (error) => fail(error.message))
-    socket.on('close', () => (answer.startsWith('HTTP/1.1 200 ') ? resolve() : fail(answer.split('\r\n')[0] ?? '')))
+    socket.on('error', (error) => fail(error.message || String((error as NodeJS.ErrnoException).code)))
+    socket.on('close', () => {
+      const status = /^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]
+      if (status === undefined) fail('no answer')
+      else resolve({ status: Number(status), body: answer.slice(answer.indexOf('\r\n\r\n') + 4) })
+    })
   })
+}
+
+function unanswered({ host, port }: PanelAddress): string {
+  return `the panel does not answer on ${host} port ${port}`
+}
+
+/** What a client on this machine connects to. @param host as configured */
+export function localHost(host: string | undefined): string {
+  return host === undefined || host === '::' || host === '0.0.0.0' ? 'localhost' : host
 }

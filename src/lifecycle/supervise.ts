@@ -10,7 +10,7 @@ import { createCertificateKeeper } from '../tls/keeper.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { createReload } from './reload.ts'
-import { checkItself } from './self-check.ts'
+import { checkItself, localHost } from './self-check.ts'
 import { createStop } from './stop.ts'
 
 export type SuperviseOptions = {
@@ -91,8 +91,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   })
 
   if (!manager) return
-  const { hostname } = new URL(origin)
-  await checkItself(hostname.replace(/^\[(.*)\]$/, '$1'), listener.port, { tls: certificate !== undefined })
+  await checkItself({ host: localHost(config.host), port: listener.port, tls: certificate !== undefined })
   if (watchdogMs !== undefined) startHeartbeat({ watchdogMs, probe: context.probe, beat: manager.alive, log })
   manager.ready(status)
 }

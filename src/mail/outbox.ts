@@ -1,5 +1,5 @@
 /** Mails on their way: put down in the transaction of what they tell of, sent afterwards until they are sent or stale. */
-import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
+import { asc, eq, gt, inArray, lte, min, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { SecretBox } from '../crypto/secret-box.ts'
@@ -138,6 +138,15 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
     },
 
     deliver,
+
+    /** Since when the oldest mail waits that was tried in vain, in milliseconds since the epoch. */
+    async waitingSince(): Promise<number | undefined> {
+      const [oldest] = await store.read
+        .select({ since: min(outbox.createdAt) })
+        .from(outbox)
+        .where(gt(outbox.attempts, 0))
+      return oldest?.since ?? undefined
+    },
 
     /** Mails that wait, under way included. */
     countWaiting: () => store.read.$count(outbox),

@@ -1,15 +1,15 @@
 /** `/livez` and `/readyz`, for load balancers and service managers. */
-import { Elysia, t } from 'elysia'
+import { Elysia } from 'elysia'
 import { AppError } from '../../core/errors.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { openOperation } from '../../http/operation.ts'
+import { failuresOf, type Health } from './health.ts'
+import { HealthModel, ReadinessModel, toChecks, VerboseQuery } from './model.ts'
 
 const tag = 'Health'
-const HealthModel = t.Object({ status: t.Literal('ok') }, { additionalProperties: false, title: 'Health' })
 
-/** @param options.isReady whether requests can be served: false while starting and draining */
-export function healthRoutes({ guard, isReady }: { guard: Guard; isReady(): boolean }) {
+export function healthRoutes({ guard, check }: { guard: Guard; check: Health['check'] }) {
   return new Elysia()
     .use(guard)
     .get('/livez', () => envelope({ status: 'ok' as const }), {
@@ -17,12 +17,25 @@ export function healthRoutes({ guard, isReady }: { guard: Guard; isReady(): bool
     })
     .get(
       '/readyz',
-      () => {
-        if (!isReady()) throw new AppError('unavailable', 'Not ready to serve', { 'retry-after': '5' })
-        return envelope({ status: 'ok' as const })
+      async ({ query }) => {
+        const checks = await check()
+        const failures = failuresOf(checks)
+        if (failures !== undefined) throw new AppError('unavailable', `Not ready: ${failures}`, { 'retry-after': '5' })
+        return envelope({
+          status: 'ok' as const,
+          ...(query.verbose !== undefined && { checks: toChecks(checks) }),
+        })
       },
       {
-        ...openOperation({ id: 'getReadiness', summary: 'Tell whether requests are served', tag, data: HealthModel }),
+        ...openOperation({
+          id: 'getReadiness',
+          summary: 'Tell whether requests are served',
+          description:
+            'Fails with 503 while starting and stopping, when the database does not answer, when a newer version has migrated it, and when the disk is full. A `warning` is for the operator: requests are served.',
+          tag,
+          data: ReadinessModel,
+        }),
+        query: VerboseQuery,
       },
     )
 }

@@ -1,0 +1,31 @@
+/** `ncp health`: asks the panel on this machine, for scripts and container probes. */
+import type { Command } from 'commander'
+import { ConfigError } from '../config/load.ts'
+import { askPanel, localHost } from '../lifecycle/self-check.ts'
+import { configOf, withSettings } from './flags.ts'
+import { print, printJson } from './output.ts'
+
+type Answer = {
+  data: { checks: Record<string, { status: string; reason: string | null }> } | null
+  message: string
+}
+
+export function addHealth(program: Command): void {
+  withSettings(program.command('health'), ['host', 'port', 'tls'])
+    .description('tell whether the panel on this machine serves requests: exit code 0 when it does, 1 when not')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: true }, command: Command) => {
+      const { host, port, tls } = await configOf(command)
+      if (port === 0) throw new ConfigError(['--port: name the port that the panel listens on'])
+      const { status, body } = await askPanel({ host: localHost(host), port, tls }, '/readyz?verbose')
+      const { data, message } = JSON.parse(body) as Answer
+      const ready = status === 200
+      if (json) printJson({ ready, checks: data?.checks ?? null, message })
+      if (!ready || !data) throw new Error(message)
+      if (!json) for (const [name, check] of Object.entries(data.checks)) print(line(name, check))
+    })
+}
+
+function line(name: string, { status, reason }: { status: string; reason: string | null }): string {
+  return reason === null ? `${name}\t${status}` : `${name}\t${status}: ${reason}`
+}

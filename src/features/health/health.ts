@@ -1,0 +1,107 @@
+/** What it takes to serve requests, looked at when somebody asks. */
+import { statfs } from 'node:fs/promises'
+import type { Clock } from '../../core/clock.ts'
+
+export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
+export type CheckName = (typeof CHECKS)[number]
+
+/** `warning`: something for the operator to mend, while requests are served. `reason` tells a stranger nothing to use. */
+export type Check = { status: 'ok' } | { status: 'warning' | 'failing'; reason: string }
+
+export type Checks = Record<CheckName, Check>
+
+export type HealthOptions = {
+  clock: Clock
+  /** The data directory. */
+  directory: string
+  /** False while starting and draining. */
+  isServing(): boolean
+  /** Resolves when the database has answered. */
+  probe(): Promise<void>
+  hasOurSchema(): Promise<boolean>
+  /** Milliseconds since the epoch; undefined over plain HTTP. */
+  certificateExpiresAt(): number | undefined
+  /** Since when a mail waits that could not be sent; milliseconds since the epoch. */
+  mailsWaitSince(): Promise<number | undefined>
+}
+
+export type Health = ReturnType<typeof createHealth>
+
+/** Below it a write may fail at any moment: SQLite's log alone grows to 4 MiB between two checkpoints. */
+const FULL_BYTES = 16 * 1024 * 1024
+const NEARLY_FULL_BYTES = 256 * 1024 * 1024
+const DAY_MS = 86_400_000
+const EXPIRY_WARNING_DAYS = 14
+const MAIL_WARNING_MS = 15 * 60 * 1000
+
+const ok: Check = { status: 'ok' }
+const warning = (reason: string): Check => ({ status: 'warning', reason })
+const failing = (reason: string): Check => ({ status: 'failing', reason })
+
+export function createHealth(options: HealthOptions) {
+  const { clock, directory, isServing, probe, hasOurSchema, certificateExpiresAt, mailsWaitSince } = options
+
+  async function disk(): Promise<Check> {
+    const { bavail, bsize } = await statfs(directory)
+    const free = bavail * bsize
+    if (free < FULL_BYTES) return failing('is full')
+    return free < NEARLY_FULL_BYTES ? warning('is nearly full') : ok
+  }
+
+  function certificate(): Check {
+    const expiresAt = certificateExpiresAt()
+    const days = expiresAt === undefined ? Number.POSITIVE_INFINITY : (expiresAt - clock.now()) / DAY_MS
+    // Whether clients mind is for them: behind a proxy nobody may look at it.
+    if (days <= 0) return warning('has expired')
+    return days < EXPIRY_WARNING_DAYS ? warning(`expires in ${Math.ceil(days)} days`) : ok
+  }
+
+  async function outbox(): Promise<Check> {
+    const since = await mailsWaitSince()
+    return since !== undefined && clock.now() - since > MAIL_WARNING_MS
+      ? warning('mails can not be sent; the log tells why')
+      : ok
+  }
+
+  async function look(): Promise<Checks> {
+    // What can't be read is told by its own check, and no other.
+    const answered = await probe().then(
+      () => true,
+      () => false,
+    )
+    const unknown = async () => warning('is not known while the database does not answer')
+    return {
+      service: isServing() ? ok : failing('is starting or stopping'),
+      database: answered ? ok : failing('does not answer'),
+      migrations: !answered
+        ? await unknown()
+        : (await hasOurSchema())
+          ? ok
+          : failing('are not those of this version; start the version that migrated the database'),
+      disk: await disk().catch(() => failing('can not be read')),
+      certificate: certificate(),
+      outbox: await (answered ? outbox() : unknown()),
+    }
+  }
+
+  let looking: Promise<Checks> | undefined
+
+  return {
+    /** One look at a time, for however many ask: where the database is slow, they must not queue up before it. */
+    check(): Promise<Checks> {
+      looking ??= look().finally(() => {
+        looking = undefined
+      })
+      return looking
+    },
+  }
+}
+
+/** What keeps requests from being served, in words; undefined when nothing does. */
+export function failuresOf(checks: Checks): string | undefined {
+  const failures = CHECKS.flatMap((name) => {
+    const check = checks[name]
+    return check.status === 'failing' ? [`${name} ${check.reason}`] : []
+  })
+  return failures.length > 0 ? failures.join('; ') : undefined
+}
