@@ -15,7 +15,7 @@ export function serveMetrics(sources: MetricSources, { host, port, log }: Option
   // Loaded at the first scrape: a start has no time for it.
   let registry: Promise<ReturnType<typeof import('./registry.ts').createRegistry>> | undefined
 
-  async function fetch(request: Request): Promise<Response> {
+  async function answer(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
     if (pathname !== '/metrics') return new Response('See /metrics\n', { status: 404 })
     registry ??= import('./registry.ts').then(({ createRegistry }) => createRegistry(sources))
@@ -26,7 +26,7 @@ export function serveMetrics(sources: MetricSources, { host, port, log }: Option
   const server = open({
     hostname: host,
     port,
-    fetch,
+    fetch: answer,
     error(err) {
       log.error({ err }, 'metrics could not be read')
       return new Response('The log tells why\n', { status: 500 })

@@ -17,7 +17,7 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
 /** What speaks to other servers besides the mailer: each of them checks where it goes. */
 const OUTBOUND: string[] = []
 const HASHES = ['src/crypto/totp.ts']
-const LISTENERS = ['src/http/listen.ts']
+const LISTENERS = ['src/http/listen.ts', 'src/metrics/listener.ts']
 
 describe('the program', () => {
   test('runs no code that it is given, and no other program', () => {
@@ -39,7 +39,7 @@ describe('the program', () => {
     expect(filesWith(/\bmd5\b|\bsha-?1\b/i).filter((file) => !HASHES.includes(file))).toEqual([])
   })
 
-  test('listens at one place', () => {
+  test('listens at one place, and at another for metrics', () => {
     expect(filesWith(/Bun\.serve|Bun\.listen|createServer\(/)).toEqual(LISTENERS)
   })
 })
