@@ -26,6 +26,11 @@ export function sendPage(context: Context & { query: object }, page: SentPage): 
   return send(context, page)
 }
 
+/** `sendPage` for a page that may come later. */
+export function pageSender(context: Context & { query: object }): (page: SentPage) => string | undefined {
+  return (page) => sendPage(context, page)
+}
+
 export function representPage<Row>({ rows, nextCursor }: Page<Row>, toModel: (row: Row) => unknown): SentPage {
   // A page that is not the last any more is another one, though its rows are the same.
   return { ...represent(rows.map(toModel), nextCursor), nextCursor }

@@ -5,7 +5,6 @@ import { Elysia, ParseError, type TSchema, ValidationError } from 'elysia'
 import type { Actor } from '../core/actor.ts'
 import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { ErrorEnvelope } from './envelope.ts'
 import { checksOf } from './schema.ts'
 import { actorOf, type Visit, visit } from './visit.ts'
 
@@ -23,11 +22,7 @@ export function createErrors({ log, allow, refused }: ErrorOptions) {
    *
    * @param route the pattern of the path, empty before routing
    */
-  function explain(
-    thrown: unknown,
-    visit: Visit,
-    route: string,
-  ): { status: number; body: typeof ErrorEnvelope.static } {
+  function explain(thrown: unknown, visit: Visit, route: string): { status: number; body: string } {
     const error = toAppError(thrown)
     if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
     const { code, message, headers } = error ?? new AppError('internal')
@@ -35,8 +30,8 @@ export function createErrors({ log, allow, refused }: ErrorOptions) {
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: visit.request.method, route })
     const { responseHeaders } = visit
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
-    for (const [name, value] of Object.entries(headers)) responseHeaders.set(name, value)
-    return { status, body: { data: null, error: text, message } }
+    for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
+    return { status, body: JSON.stringify({ data: null, error: text, message }) }
   }
 
   return {
@@ -54,7 +49,7 @@ export function createErrors({ log, allow, refused }: ErrorOptions) {
     /** For whoever stands outside of Elysia. */
     refuse(thrown: unknown, visit: Visit): Response {
       const { status, body } = explain(thrown, visit, '')
-      return new Response(JSON.stringify(body), { status, headers: visit.responseHeaders })
+      return new Response(body, { status, headers: visit.responseHeaders })
     },
   }
 }

@@ -14,6 +14,9 @@ export type Fetch = (request: Request) => Awaitable<Response>
 /** The first index of a URL at which Elysia looks for its path. */
 const ELYSIA_PATH_START = 11
 
+/** Made once: most of what an error costs is its stack, and a flood of requests is not to be paid for in stacks. */
+const rateLimited = new AppError('rate_limited')
+
 export type GateOptions = {
   limiter: Limiter
   policies: Policies
@@ -59,9 +62,12 @@ export function gate(options: GateOptions): Fetch {
     return bearer === undefined ? undefined : options.authenticate(bearer)
   }
 
-  function admit(request: Request, { responseHeaders }: Visit, verdict: Verdict): Awaitable<Response> {
-    tell(verdict, responseHeaders)
-    if (!verdict.allowed) throw new AppError('rate_limited', undefined, { 'retry-after': `${verdict.retryAfter}` })
+  function admit(request: Request, arrived: Visit, verdict: Verdict): Awaitable<Response> {
+    tell(verdict, arrived.responseHeaders)
+    if (!verdict.allowed) {
+      arrived.responseHeaders.set('retry-after', `${verdict.retryAfter}`)
+      return refuse(rateLimited, arrived)
+    }
     requireOneHost(request)
     requireUniqueParameters(request.url)
     return route(request)

@@ -13,6 +13,9 @@ import { type Visit, visit } from './visit.ts'
  */
 export type Access = 'user' | 'enrolling' | 'session' | 'admin'
 
+/** Made once: most of what an error costs is its stack. */
+const notAuthenticated = new AppError('not_authenticated')
+
 type Context = { request: Request; visit: Visit }
 
 /**
@@ -50,7 +53,7 @@ export type Guard = ReturnType<typeof createGuard>
 
 /** @throws AppError `not_authenticated`, `forbidden` */
 function authorize({ principal }: Visit, access: Access): Principal {
-  if (!principal) throw new AppError('not_authenticated')
+  if (!principal) throw notAuthenticated
   const needsSession = access === 'session' || access === 'enrolling'
   if (needsSession && principal.credential.kind !== 'jwt') {
     throw new AppError('forbidden', 'An API key can not do this; log in and use the JWT', {

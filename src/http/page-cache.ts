@@ -11,7 +11,12 @@ export type PageCache = {
    *
    * @param query everything in the request that decides what the page shows
    */
-  get(list: string, principal: Principal, query: object, read: () => Promise<SentPage>): Awaitable<SentPage>
+  get<Query extends object>(
+    list: string,
+    principal: Principal,
+    query: Query,
+    read: (principal: Principal, query: Query) => Promise<SentPage>,
+  ): Awaitable<SentPage>
 }
 
 /** Characters of all pages together, of one byte each as a rule. */
@@ -20,11 +25,11 @@ const MAX_CHARACTERS = 16_000_000
 export function createPageCache(store: Pick<Store, 'version'>): PageCache {
   const pages = createVersionCache<SentPage>(store, MAX_CHARACTERS, ({ body }) => body.length)
   return {
-    get: (list, { credential }, query, read) =>
+    get(list, principal, query, read) {
+      const { credential } = principal
       // By credential and not by user: what one key of a user may see, another may not.
-      pages.get(
-        `${list} ${credential.kind} ${credential.kind === 'jwt' ? credential.sessionId : credential.keyId} ${JSON.stringify(query)}`,
-        read,
-      ),
+      const holder = credential.kind === 'jwt' ? `session ${credential.sessionId}` : `key ${credential.keyId}`
+      return pages.get(`${list} ${holder} ${JSON.stringify(query)}`, () => read(principal, query))
+    },
   }
 }

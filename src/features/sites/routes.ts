@@ -1,7 +1,7 @@
 /** `/sites`. */
 import { Elysia, t } from 'elysia'
-import { whenKnown } from '../../core/awaitable.ts'
-import { representPage, sendPage, sendResource } from '../../http/conditional.ts'
+import type { Principal } from '../../core/principal.ts'
+import { pageSender, representPage, type SentPage, sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
@@ -24,18 +24,22 @@ import {
 import type { Sites } from './sites.ts'
 
 const tag = 'Sites'
+const sitesQuery = closed({ ...siteFilter, ...siteSearch, ...pageQuery })
 
 export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites; pages: PageCache }) {
+  async function readPage(principal: Principal, query: typeof sitesQuery.static): Promise<SentPage> {
+    return representPage(await sites.list(principal, toSiteFilter(query), pageOfQuery(query)), toSite)
+  }
+
   return new Elysia({ prefix: '/sites' })
     .use(guard)
     .get(
       '',
       ({ principal, query, request, set, visit }) => {
-        const page = pages.get('sites', principal, query, async () =>
-          representPage(await sites.list(principal, toSiteFilter(query), pageOfQuery(query)), toSite),
-        )
-        const body = whenKnown(page, (page) => sendPage({ request, set, visit, query }, page))
-        return body
+        const page = pages.get('sites', principal, query, readPage)
+        const send = pageSender({ request, set, visit, query })
+        // In this form: Elysia reads the source, takes a call after `return` or `=>` for a promise, and would always wait.
+        return page instanceof Promise ? page.then(send) : send(page)
       },
       {
         ...operation('user', {
@@ -48,7 +52,7 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
           data: t.Array(SiteModel),
           errors: ['forbidden', 'not_found'],
         }),
-        query: closed({ ...siteFilter, ...siteSearch, ...pageQuery }),
+        query: sitesQuery,
       },
     )
     .post(
