@@ -90,7 +90,14 @@ export function gate(options: GateOptions): Fetch {
       observe(request, arrived, response.status)
       return response
     }
-    const failed = (thrown: unknown): Response => done(refuse(thrown, arrived))
+    const failed = (thrown: unknown): Response => {
+      const { client, responseHeaders } = arrived
+      // What went wrong before it was known who calls, as with a database that can't be read, is on the address.
+      if (!responseHeaders.has('x-ratelimit-limit')) {
+        tell(limiter.take(policies.anonymous, client.group), responseHeaders)
+      }
+      return done(refuse(thrown, arrived))
+    }
     let response: Awaitable<Response>
     try {
       response = pass(request, arrived)

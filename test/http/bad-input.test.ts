@@ -1,4 +1,5 @@
 /** Requests that are wrong before any rule of a resource is: syntax, size, media type, framing. */
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
 import { sendRaw } from '../harness/raw.ts'
@@ -295,15 +296,24 @@ describe('on the wire', () => {
 })
 
 describe('an unexpected error', () => {
-  test('is 500 without its inside, and the next request is served', async () => {
-    const { Database } = await import('bun:sqlite')
-    const admin = await panel.admin()
+  /** While `work` runs, the panel finds no such table. */
+  async function without<T>(table: string, work: () => Promise<T>): Promise<T> {
     using database = new Database(`${panel.data}/ncp.db`)
-    database.run('ALTER TABLE subscriptions RENAME TO hidden')
-    const answer = await panel.get('/admin/subscriptions', admin)
-    database.run('ALTER TABLE hidden RENAME TO subscriptions')
-    expect([answer.status, answer.error]).toEqual([500, 'internal server error'])
-    expect(answer.message).not.toMatch(/sql|table|subscriptions|\.ts|at /i)
-    expect((await panel.get('/admin/subscriptions', admin)).status).toBe(200)
-  })
+    database.run(`ALTER TABLE ${table} RENAME TO hidden`)
+    const result = await work()
+    database.run(`ALTER TABLE hidden RENAME TO ${table}`)
+    return result
+  }
+
+  // `sessions` is read before there is a route, to know who calls: it fails closed, and with all headers.
+  test.each(['subscriptions', 'sessions'])(
+    'with %s is 500 without its inside, and the next request is served',
+    async (table) => {
+      const admin = await panel.admin()
+      const answer = await without(table, () => panel.get('/admin/subscriptions', admin))
+      expect([answer.status, answer.error]).toEqual([500, 'internal server error'])
+      expect(answer.message).not.toMatch(/sql|table|subscriptions|sessions|\.ts|at /i)
+      expect((await panel.get('/admin/subscriptions', admin)).status).toBe(200)
+    },
+  )
 })
