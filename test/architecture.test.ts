@@ -96,6 +96,7 @@ test('response headers are set in the visit, where `set.headers` would be lost',
 
 test('only the store and the migrations know SQLite', () => {
   expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
+    'src/db/data-version.ts',
     'src/db/migrate.ts',
     'src/db/store.ts',
   ])

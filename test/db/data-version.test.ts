@@ -1,0 +1,102 @@
+/** The version of the data moves whenever SQLite's own does, and does not move without a reason. */
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { createDataVersion } from '../../src/db/data-version.ts'
+
+let path: string
+let writer: Database
+let reader: Database
+beforeEach(() => {
+  path = join(mkdtempSync(join(tmpdir(), 'ncp-test-')), 'data.db')
+  writer = new Database(path)
+  writer.run('PRAGMA journal_mode = WAL')
+  writer.run('CREATE TABLE t (n INTEGER)')
+  reader = new Database(path, { readonly: true })
+  reader.query('SELECT * FROM t').all()
+})
+afterEach(() => {
+  reader.close()
+  writer.close()
+  rmSync(join(path, '..'), { recursive: true })
+})
+
+test('nothing moves it but a commit', () => {
+  const version = createDataVersion(reader, path)
+  const first = version()
+  reader.query('SELECT * FROM t').all()
+  writer.run('BEGIN IMMEDIATE')
+  writer.run('INSERT INTO t VALUES (1)')
+  expect(version()).toBe(first)
+  writer.run('ROLLBACK')
+  expect(version()).toBe(first)
+  writer.run('BEGIN IMMEDIATE')
+  writer.run('INSERT INTO t VALUES (1)')
+  writer.run('COMMIT')
+  expect(version()).not.toBe(first)
+  expect(version()).toBe(version())
+})
+
+test('it moves whenever PRAGMA data_version does, whatever connections do', () => {
+  const version = createDataVersion(reader, path)
+  using other = new Database(path)
+  const pragma = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
+  const steps: Record<string, () => unknown> = {
+    write: () => writer.run('INSERT INTO t VALUES (1)'),
+    foreignWrite: () => other.run('INSERT INTO t VALUES (2)'),
+    large: () =>
+      other.run(
+        'INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n',
+      ),
+    rollback: () => other.transaction(() => fail(other.run('DELETE FROM t')))(),
+    empty: () => other.run('BEGIN IMMEDIATE; COMMIT'),
+    checkpoint: () => other.run('PRAGMA wal_checkpoint(TRUNCATE)'),
+    read: () => other.query('SELECT count(*) FROM t').get(),
+    vacuum: () => other.run('VACUUM'),
+  }
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...Object.keys(steps)), { minLength: 1, maxLength: 40 }), (names) => {
+      for (const name of names) {
+        const before = [pragma.get()?.data_version, version()]
+        try {
+          steps[name]?.()
+        } catch {}
+        const after = [pragma.get()?.data_version, version()]
+        if (after[0] !== before[0]) expect(`${name} ${after[1]}`).not.toBe(`${name} ${before[1]}`)
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('a commit of another process has moved it when that process says so', async () => {
+  const version = createDataVersion(reader, path)
+  const program = `
+    const db = new (require('bun:sqlite').Database)(process.argv[1])
+    for await (const line of console) { db.run('INSERT INTO t VALUES (3)'); process.stdout.write('done\\n') }`
+  const child = Bun.spawn([process.execPath, '-e', program, path], { stdin: 'pipe', stdout: 'pipe' })
+  const said = child.stdout.getReader()
+  for (let i = 0; i < 50; i++) {
+    const before = version()
+    child.stdin.write('go\n')
+    child.stdin.flush()
+    await said.read()
+    expect(version()).not.toBe(before)
+  }
+  child.stdin.end()
+  await child.exited
+})
+
+test('where the system does not tell which files are open, it is the PRAGMA', () => {
+  const version = createDataVersion(reader, join(path, '..'))
+  const first = version()
+  writer.run('INSERT INTO t VALUES (1)')
+  expect(version()).not.toBe(first)
+})
+
+function fail(_: unknown): never {
+  throw new Error('no')
+}
