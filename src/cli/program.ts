@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { addAudit } from './audit.ts'
+import { addCert } from './cert.ts'
 import { addConfig } from './config.ts'
 import { exitCode } from './exit.ts'
 import { addHealth } from './health.ts'
@@ -33,6 +34,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addAudit(program)
   addHealth(program)
   addConfig(program)
+  addCert(program)
   addSystemd(program)
   program
     .command('version')

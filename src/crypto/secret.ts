@@ -1,6 +1,18 @@
 /** Random tokens, their hashes, and the secret files of an installation. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 
 const SECRET_BYTES = 32
 
@@ -41,12 +53,19 @@ function read(path: string): string {
   }
 }
 
-/** Writes a file that only its owner can read, whole or not at all: a crash leaves no half of it. */
+/**
+ * Writes a file that only its owner can read, whole or not at all: a crash leaves no half of it. What root writes
+ * belongs to the owner of the directory, whose panel has to read it.
+ */
 export function writePrivateFile(path: string, text: string): void {
   const unfinished = `${path}.new`
   rmSync(unfinished, { force: true })
   const file = openSync(unfinished, 'wx', 0o600)
   try {
+    if (process.getuid?.() === 0) {
+      const { uid, gid } = statSync(dirname(path))
+      fchownSync(file, uid, gid)
+    }
     writeSync(file, text)
     fsyncSync(file)
   } finally {

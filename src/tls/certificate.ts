@@ -11,21 +11,36 @@ import { type Certificate, describeCertificate } from './pem.ts'
 const RENEWAL_DAYS = 30
 const DAY_MS = 86_400_000
 
+/** Where the installation keeps a certificate of its own. */
+export function ownDirectory({ data }: Pick<Config, 'data'>): string {
+  return join(data, 'tls')
+}
+
 /**
- * The certificate of these settings, read anew.
+ * The certificate of these settings, read anew; the installation's own is made, and renewed, where needed.
  *
  * @returns undefined where plain HTTP is served
  * @throws ConfigError for a given one that can't be used
  */
-export async function certificateOf(
-  { tls, tlsCert, tlsKey, data }: Config,
-  clock: Clock,
-): Promise<Certificate | undefined> {
-  if (!tls) return undefined
-  if (tlsCert !== undefined && tlsKey !== undefined) return givenCertificate(tlsCert, tlsKey)
-  const directory = join(data, 'tls')
+export async function certificateOf(config: Config, clock: Clock): Promise<Certificate | undefined> {
+  if (!config.tls) return undefined
+  if (config.tlsCert !== undefined) return existingCertificate(config)
+  const directory = ownDirectory(config)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   return ownCertificate(directory, clock)
+}
+
+/**
+ * The certificate of these settings as it is, whatever its age.
+ *
+ * @returns undefined where the installation has not made its own yet
+ * @throws ConfigError for a given one that can't be used
+ */
+export function existingCertificate(config: Config): Certificate | undefined {
+  const { tlsCert, tlsKey } = config
+  if (tlsCert !== undefined && tlsKey !== undefined) return givenCertificate(tlsCert, tlsKey)
+  const directory = ownDirectory(config)
+  return read(join(directory, 'cert.pem'), join(directory, 'key.pem'))
 }
 
 /**

@@ -1,0 +1,62 @@
+/** `ncp cert …`: the certificate that the panel serves, shown, or renewed before its time. */
+import { X509Certificate } from 'node:crypto'
+import type { Command } from 'commander'
+import { ConfigError } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import { formatTimestamp } from '../core/timestamp.ts'
+import { existingCertificate, ownCertificate, ownDirectory } from '../tls/certificate.ts'
+import type { Certificate } from '../tls/pem.ts'
+import { configOf, withSettings } from './flags.ts'
+import { print, printJson } from './output.ts'
+
+export function addCert(program: Command): void {
+  const cert = program.command('cert').description('look at the certificate, and renew it, also while the panel runs')
+
+  withSettings(cert.command('show'), ['data', 'tlsCert', 'tlsKey'])
+    .description('print names, issuer, validity and fingerprint of the certificate')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: true }, command: Command) => {
+      const facts = factsOf(certificateFor(await configOf(command)))
+      if (json) printJson(facts)
+      else for (const [name, value] of Object.entries(facts)) print(`${name}\t${value}`)
+    })
+
+  withSettings(cert.command('renew'), ['data'])
+    .description("make the panel's own certificate anew; a running panel serves it within a minute")
+    .action(async (_: unknown, command: Command) => {
+      const config = await configOf(command)
+      if (config.tlsCert !== undefined) {
+        throw new ConfigError([`--tls-cert: ${config.tlsCert} is renewed by whoever issued it, and read again then`])
+      }
+      certificateFor(config)
+      const { path, fingerprint } = await ownCertificate(ownDirectory(config), systemClock, { renew: true })
+      print(`certificate ${path}, SHA-256 ${fingerprint}`)
+    })
+}
+
+/** @throws ConfigError where there is none */
+function certificateFor(config: Config): Certificate {
+  if (!config.tls) throw new ConfigError(['tls: is switched off, so that there is no certificate'])
+  const certificate = existingCertificate(config)
+  if (certificate) return certificate
+  throw new ConfigError([`--data: ${config.data} holds no certificate; 'ncp serve' makes one`])
+}
+
+function factsOf({ cert, path, fingerprint, expiresAt }: Certificate) {
+  const { subject, issuer, subjectAltName = '', validFrom } = new X509Certificate(cert)
+  return {
+    path,
+    subject: oneLine(subject),
+    names: subjectAltName,
+    issuer: subject === issuer ? 'itself' : oneLine(issuer),
+    valid_from: formatTimestamp(Date.parse(validFrom)),
+    expires_at: formatTimestamp(expiresAt),
+    days_left: Math.floor((expiresAt - systemClock.now()) / 86_400_000),
+    sha256: fingerprint,
+  }
+}
+
+function oneLine(name: string): string {
+  return name.replaceAll('\n', ', ')
+}
