@@ -4,10 +4,12 @@ import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { addAudit } from './audit.ts'
 import { addCert } from './cert.ts'
+import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
 import { exitCode } from './exit.ts'
 import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
+import { addManual } from './manual.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addSession } from './session.ts'
@@ -36,6 +38,8 @@ export async function run(args: readonly string[]): Promise<number> {
   addConfig(program)
   addCert(program)
   addSystemd(program)
+  addCompletion(program)
+  addManual(program)
   program
     .command('version')
     .description('print the version')

@@ -1,0 +1,82 @@
+/** `ncp man`: the manual page, made from the definitions of the commands and of the settings. */
+import type { Command } from 'commander'
+import { version } from '../../package.json' with { type: 'json' }
+import { fileKeyOf, type Setting, schema } from '../config/schema.ts'
+import { type CommandNode, commandTree } from './command-tree.ts'
+
+const EXIT_STATUS = [
+  ['0', 'done'],
+  ['1', 'failed'],
+  ['2', 'the command line is wrong'],
+  ['3', 'the configuration is wrong'],
+] as const
+
+const SIGNALS = [
+  ['SIGTERM, SIGINT', 'end: finish the requests in flight and write what is in memory; a second one cuts the requests'],
+  ['SIGHUP', 'read the certificate and the log level again, and open the log file anew'],
+] as const
+
+const FILES = [
+  ['/etc/ncp/ncp.toml', 'settings, where no other file is named'],
+  ['/var/lib/ncp', 'the data of a panel that systemd runs'],
+] as const
+
+export function addManual(program: Command): void {
+  program
+    .command('man')
+    .description('print the manual page, for man -l -')
+    .action(() => {
+      process.stdout.write(manual(commandTree(program)))
+    })
+}
+
+function manual(tree: CommandNode[]): string {
+  const [program, ...commands] = tree
+  const leaves = commands.filter(({ subcommands }) => subcommands.length === 0)
+  const settings = (Object.values(schema) as Setting<unknown>[]).map((setting) => {
+    const names = `${setting.env}${setting.secret ? `, ${setting.env}_FILE` : ''}, ${fileKeyOf(setting)}`
+    return [setting.secret ? `${names}_file` : names, setting.help] as const
+  })
+  return [
+    `.TH NCP 1 "" "ncp ${text(version)}" "User Commands"`,
+    '.SH NAME',
+    `ncp \\- ${text(program?.description ?? '')}`,
+    '.SH SYNOPSIS',
+    '.B ncp',
+    '.I command',
+    '.RI [ options ]',
+    '.SH COMMANDS',
+    ...leaves.flatMap(commandSection),
+    '.SH SETTINGS',
+    'By the name in the environment, and in the configuration file.',
+    'A flag wins over the environment, the environment over the file, the file over the default.',
+    ...definitions(settings),
+    '.SH SIGNALS',
+    ...definitions(SIGNALS),
+    '.SH FILES',
+    ...definitions(FILES),
+    '.SH EXIT STATUS',
+    ...definitions(EXIT_STATUS),
+    '',
+  ].join('\n')
+}
+
+function commandSection({ usage, description, options }: CommandNode): string[] {
+  const rows = options
+    .filter(({ long }) => long !== '--help')
+    .map((option) => [option.flags, option.description] as const)
+  return [`.SS ${text(usage)}`, text(sentence(description)), ...definitions(rows)]
+}
+
+function definitions(rows: readonly (readonly [string, string])[]): string[] {
+  return rows.flatMap(([term, meaning]) => ['.TP', `.B ${text(term)}`, text(sentence(meaning))])
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}
+
+/** As roff takes it: hyphens that can be copied, and no line that begins like a command. */
+function text(words: string): string {
+  return words.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')
+}
