@@ -17,6 +17,7 @@ import { userRoutes } from './features/users/routes.ts'
 import { createErrors } from './http/errors.ts'
 import { gate } from './http/gate.ts'
 import { createGuard, type Guard } from './http/guard.ts'
+import { createAnswerOnce } from './http/idempotency.ts'
 import { createObserver } from './http/observer.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { handOver } from './http/visit.ts'
@@ -60,16 +61,17 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
 function routes(context: Context, guard: Guard) {
   const { apiKeys, audit, settings, sites, pages, subscriptions, users } = context
   const { login, sessions, password, passwordReset, emailChange, twoFactor, tokens } = context
+  const answerOnce = createAnswerOnce(context.idempotency)
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
     .use(authRoutes({ guard, login, sessions, tokens, getUser: users.get }))
     .use(passwordRoutes({ guard, password, passwordReset }))
     .use(emailRoutes({ guard, emailChange }))
     .use(twoFactorRoutes({ guard, twoFactor }))
-    .use(apiKeyRoutes({ guard, apiKeys }))
-    .use(siteRoutes({ guard, sites, pages }))
+    .use(apiKeyRoutes({ guard, apiKeys, answerOnce }))
+    .use(siteRoutes({ guard, sites, pages, answerOnce }))
     .use(subscriptionRoutes({ guard, subscriptions }))
-    .use(userRoutes({ guard, users }))
-    .use(adminSubscriptionRoutes({ guard, subscriptions }))
+    .use(userRoutes({ guard, users, answerOnce }))
+    .use(adminSubscriptionRoutes({ guard, subscriptions, answerOnce }))
     .use(adminSessionRoutes({ guard, sessions, getUser: users.get }))
     .use(settingRoutes({ guard, settings }))
     .use(auditRoutes({ guard, audit }))

@@ -28,6 +28,7 @@ import { createThrottle } from './features/auth/throttle.ts'
 import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
 import { createHealth } from './features/health/health.ts'
+import { createIdempotency } from './features/idempotency/idempotency.ts'
 import { createSettings } from './features/settings/settings.ts'
 import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
@@ -225,6 +226,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     apiKeys,
     subscriptions,
     sites,
+    idempotency: createIdempotency({ store, clock, secretBox }),
     pages: createPageCache(store),
     requests: createRequestCounters(),
     /** The certificate that is served; undefined over plain HTTP. */

@@ -33,6 +33,11 @@ export const catalogue = {
     message: 'This path does not take that method; see the Allow header',
   },
   conflict: { status: 409, error: 'conflict', message: 'The request conflicts with the present state' },
+  precondition_failed: {
+    status: 412,
+    error: 'precondition failed',
+    message: 'If-Match: the resource has changed since it was read; read it again',
+  },
   payload_too_large: { status: 413, error: 'payload too large', message: 'The request body is too large' },
   unsupported_media_type: {
     status: 415,

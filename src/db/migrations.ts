@@ -1,6 +1,7 @@
 /** The migrations that this program carries, oldest first. A file that has shipped never changes. */
 import initial from '../../drizzle/0000_initial.sql' with { type: 'text' }
 import accounts from '../../drizzle/0001_accounts.sql' with { type: 'text' }
+import idempotency from '../../drizzle/0002_idempotency.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -11,4 +12,5 @@ export type Migration = {
 export const migrations: readonly Migration[] = [
   { name: '0000_initial', sql: initial },
   { name: '0001_accounts', sql: accounts },
+  { name: '0002_idempotency', sql: idempotency },
 ]

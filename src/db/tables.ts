@@ -130,6 +130,26 @@ export const outbox = sqliteTable(
   (table) => [index('outbox_next_attempt_at').on(table.nextAttemptAt), index('outbox_expires_at').on(table.expiresAt)],
 )
 
+/** What a repeated request is answered (Idempotency-Key). */
+export const idempotentAnswers = sqliteTable(
+  'idempotent_answers',
+  {
+    userId: userId(),
+    /** SHA-256 of the key that the client chose, in hex. */
+    keyHash: text('key_hash').notNull(),
+    /** SHA-256 of what was asked for, in hex. */
+    fingerprint: text().notNull(),
+    /** Sealed (AES-256-GCM): it may hold an activation token. An API key it never holds. */
+    answer: text().notNull(),
+    createdAt: createdAt(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.keyHash] }),
+    index('idempotent_answers_expires_at').on(table.expiresAt),
+  ],
+)
+
 export const subscriptions = sqliteTable(
   'subscriptions',
   {

@@ -3,10 +3,17 @@ import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import { version } from '../../package.json' with { type: 'json' }
 import { MAX_CONDITION_LENGTH } from '../http/conditional.ts'
+import { MAX_KEY_LENGTH } from '../http/idempotency.ts'
+import type { RequestHeader } from '../http/operation.ts'
 
 type Json = { [key: string]: unknown }
-type Operation = Json & { responses: Record<string, Response>; parameters?: Parameter[]; requestBody?: Content }
-type Response = Json & { headers?: Json; 'x-paged'?: boolean; 'x-conditional'?: boolean }
+type Operation = Json & {
+  responses: Record<string, Response>
+  parameters?: Parameter[]
+  requestBody?: Content
+  'x-request-headers'?: RequestHeader[]
+}
+type Response = Json & { headers?: Json; 'x-paged'?: boolean; 'x-tagged'?: boolean }
 type Parameter = Json & { schema: Json }
 type Content = { content: Record<string, Json> }
 type Document = Json & { paths: Record<string, Record<string, Operation>>; components: Json }
@@ -15,6 +22,22 @@ const rateLimitHeaders = {
   'X-RateLimit-Limit': { description: 'Maximum requests per time window', example: 120 },
   'X-RateLimit-Remaining': { description: 'Remaining requests', example: 119 },
   'X-RateLimit-Reset': { description: 'Unix timestamp at which the limit resets', example: 1_795_248_000 },
+}
+
+const requestHeaders: Record<RequestHeader, { description: string; schema: Json }> = {
+  'If-None-Match': {
+    description: 'ETags of answers that the client has: 304 when one of them still is the answer',
+    schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
+  },
+  'If-Match': {
+    description: 'The ETag of what the client has read: 412 when it is not any more what there is',
+    schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
+  },
+  'Idempotency-Key': {
+    description:
+      'Chosen by the client, a UUID for one. For 24 hours a repetition with the same key gets the first answer and creates nothing; 409 with another request.',
+    schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH + 2 },
+  },
 }
 
 const documentation = {
@@ -67,12 +90,12 @@ function tidy(document: Document): Document {
   const schemas: Json = {}
   const errors: Json = {}
   for (const path of Object.values(document.paths)) {
-    for (const operation of Object.values(path)) {
+    for (const [method, operation] of Object.entries(path)) {
       const { parameters = [] } = operation
       if (parameters.length === 0) delete operation.parameters
       else operation.parameters = parameters.map(tidyParameter)
       if (operation.requestBody) keepJson(operation.requestBody)
-      addConditions(operation)
+      addRequestHeaders(method, operation)
       for (const [status, response] of Object.entries(operation.responses)) {
         addHeaders(status, response)
         if (status >= '400') operation.responses[status] = share(response, errors)
@@ -104,19 +127,19 @@ function keepJson(body: Content): void {
   if (json) body.content = { 'application/json': json }
 }
 
-/** What a read takes and gives so that a client that is up to date is not sent the same again. */
-function addConditions(operation: Operation): void {
-  const read = Object.values(operation.responses).find((response) => response['x-conditional'])
-  if (!read) return
-  const parameter = {
-    name: 'If-None-Match',
-    in: 'header',
-    required: false,
-    description: 'The ETag of an answer that the client has: 304 when it still is the answer',
-    schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
+/** The headers that an operation takes, and what it gives to match. */
+function addRequestHeaders(method: string, operation: Operation): void {
+  const names = operation['x-request-headers'] ?? []
+  delete operation['x-request-headers']
+  const parameters = names.map((name) => ({ name, in: 'header', required: false, ...requestHeaders[name] }))
+  if (parameters.length > 0) operation.parameters = [...(operation.parameters ?? []), ...parameters]
+  const success = operation.responses['200']
+  if (success && (names.includes('If-None-Match') || (names.includes('If-Match') && method === 'patch'))) {
+    success['x-tagged'] = true
   }
-  operation.parameters = [...(operation.parameters ?? []), parameter]
-  operation.responses['304'] = { description: 'The client has it already', 'x-conditional': true }
+  if (names.includes('If-None-Match')) {
+    operation.responses['304'] = { description: 'The client has it already', 'x-tagged': true }
+  }
 }
 
 function addHeaders(status: string, response: Response): void {
@@ -135,9 +158,12 @@ function addHeaders(status: string, response: Response): void {
     headers.Link = { description: 'The next page, as `rel="next"`; absent on the last', schema: { type: 'string' } }
     delete response['x-paged']
   }
-  if (response['x-conditional']) {
-    headers.ETag = { description: 'Of this answer (RFC 9110 §8.8.3), for If-None-Match', schema: { type: 'string' } }
-    delete response['x-conditional']
+  if (response['x-tagged']) {
+    headers.ETag = {
+      description: 'Names what was answered, for If-None-Match and If-Match',
+      schema: { type: 'string' },
+    }
+    delete response['x-tagged']
   }
   response.headers = headers
 }

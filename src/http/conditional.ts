@@ -1,13 +1,15 @@
-/** Conditional reads: every answer to a read has an ETag, and a client that has it already gets 304 (RFC 9110 §13). */
+/** Conditional requests (RFC 9110 §13): 304 to who has the answer already, 412 to who has seen something else. */
+import { AppError } from '../core/errors.ts'
 import type { Page } from '../core/page.ts'
-import { envelope } from './envelope.ts'
+import type { Precondition } from '../core/precondition.ts'
+import { type Envelope, envelope } from './envelope.ts'
 import { linkNext } from './page.ts'
 import type { Visit } from './visit.ts'
 
-/** Of an If-None-Match, in characters: some twenty ETags of ours. */
+/** Of an If-None-Match or If-Match, in characters: some twenty ETags of ours. */
 export const MAX_CONDITION_LENGTH = 1024
 
-type Context = { request: Request; set: { status?: number | string }; visit: Visit }
+type Context = { set: { status?: number | string }; visit: Visit }
 
 /** What is sent of a resource: its body in JSON, and the strong validator of it. */
 type Representation = { body: string; etag: string }
@@ -31,6 +33,29 @@ export function pageSender(context: Context & { query: object }): (page: SentPag
   return (page) => sendPage(context, page)
 }
 
+/** Answers with a resource that was changed, and its new ETag. */
+export function sendChanged<Data>({ responseHeaders }: Visit, data: Data, message: string): Envelope<Data> {
+  responseHeaders.set('etag', represent(data).etag)
+  return envelope(data, message)
+}
+
+/**
+ * The If-Match of a request.
+ *
+ * @param toModel what a read of the resource shows
+ * @returns undefined where there is none
+ */
+export function preconditionOf<Present>(
+  { request: { headers } }: Visit,
+  toModel: (present: Present) => unknown,
+): Precondition<Present> | undefined {
+  const condition = headers.get('if-match')
+  if (condition === null) return undefined
+  return (present) => {
+    if (!names(condition, represent(toModel(present)).etag)) throw new AppError('precondition_failed')
+  }
+}
+
 export function representPage<Row>({ rows, nextCursor }: Page<Row>, toModel: (row: Row) => unknown): SentPage {
   // A page that is not the last any more is another one, though its rows are the same.
   return { ...represent(rows.map(toModel), nextCursor), nextCursor }
@@ -43,16 +68,17 @@ function represent(data: unknown, more = ''): Representation {
 }
 
 /** @returns the body; undefined, with status 304, for a client that has it */
-function send({ request, set, visit: { responseHeaders } }: Context, { body, etag }: Representation) {
+function send({ set, visit: { request, responseHeaders } }: Context, { body, etag }: Representation) {
   responseHeaders.set('etag', etag)
-  if (!names(request.headers.get('if-none-match'), etag)) return body
+  const condition = request.headers.get('if-none-match')
+  // Weakly: a proxy that compresses may have weakened what it passed on (§13.1.2).
+  if (condition === null || !names(condition.replaceAll('W/"', '"'), etag)) return body
   set.status = 304
   responseHeaders.delete('content-type')
   return undefined
 }
 
-/** Whether an If-None-Match names the ETag: weakly, since a proxy that compresses may have weakened it (§8.8.3.2). */
-function names(header: string | null, etag: string): boolean {
-  if (header === null || header.length > MAX_CONDITION_LENGTH) return false
-  return header === '*' || header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === etag)
+function names(condition: string, etag: string): boolean {
+  if (condition.length > MAX_CONDITION_LENGTH) return false
+  return condition === '*' || condition.split(',').some((candidate) => candidate.trim() === etag)
 }

@@ -5,6 +5,9 @@ import { ErrorEnvelope, envelopeOf } from './envelope.ts'
 import { type Access, bodyOf } from './guard.ts'
 import { closed } from './schema.ts'
 
+/** Headers that some operations take; `docs/openapi.ts` describes them. */
+export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key'
+
 type Operation = {
   /** The OpenAPI operation id: a verb and a noun. */
   id: string
@@ -19,6 +22,10 @@ type Operation = {
   paged?: boolean
   /** Whether it reads one resource, and answers with an ETag as lists do. */
   conditional?: boolean
+  /** Whether it creates something, and takes an Idempotency-Key. */
+  idempotent?: boolean
+  /** Whether it changes a resource that can be read, and takes an If-Match. */
+  guarded?: boolean
   /** Errors beside those that every operation of its kind can give. */
   errors?: ErrorCode[]
   /** Whether it takes a body; where it doesn't, none is read. */
@@ -61,6 +68,8 @@ function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecor
     ...always,
     ...guardErrors,
     ...(operation.body ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(operation.idempotent ? (['conflict'] as const) : []),
+    ...(operation.guarded ? (['precondition_failed'] as const) : []),
     ...(operation.errors ?? []),
   ]
   return {
@@ -68,16 +77,25 @@ function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecor
     summary: operation.summary,
     ...(operation.description && { description: operation.description }),
     tags: [operation.tag],
+    'x-request-headers': requestHeadersOf(operation),
     // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types only spell optional fields otherwise.
     responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
   } as DocumentDecoration
 }
 
-function success({ data, message = '', paged = false, conditional = paged }: Operation) {
+/** For the document alone: Elysia would copy all headers of a request into an object to check one. */
+function requestHeadersOf({ paged = false, conditional = paged, idempotent, guarded }: Operation): RequestHeader[] {
+  return [
+    ...(conditional ? (['If-None-Match'] as const) : []),
+    ...(guarded ? (['If-Match'] as const) : []),
+    ...(idempotent ? (['Idempotency-Key'] as const) : []),
+  ]
+}
+
+function success({ data, message = '', paged }: Operation) {
   return {
     description: message === '' ? 'Success' : message,
     ...(paged && { 'x-paged': true }),
-    ...(conditional && { 'x-conditional': true }),
     content: { 'application/json': { schema: envelopeOf(data, message) } },
   }
 }

@@ -258,9 +258,27 @@ describe('every operation', () => {
       const reads = name.startsWith('GET ') && !others.includes(name)
       const responses = new Map(responsesOf(operation))
       const tagged = [...responses].filter(([, { headers }]) => 'ETag' in headers).map(([status]) => status)
-      expect([name, tagged]).toEqual([name, reads ? ['200', '304'] : []])
+      const changes = 'If-Match? in header' in queryOf(name) && name.startsWith('PATCH ')
+      expect([name, tagged]).toEqual([name, reads ? ['200', '304'] : changes ? ['200'] : []])
       expect([name, 'If-None-Match? in header' in queryOf(name)]).toEqual([name, reads])
       expect(responses.get('304')?.content).toBeUndefined()
+    }
+  })
+
+  test('takes an If-Match, and can give 412, exactly when it changes what can be read', () => {
+    const readable = new Set(operations.flatMap(([name]) => (name.startsWith('GET ') ? [name.slice(4)] : [])))
+    for (const [name, { responses }] of operations) {
+      const [method = '', path = ''] = name.split(' ')
+      const expected = ['PATCH', 'DELETE'].includes(method) && readable.has(path) && !path.endsWith('/sessions')
+      expect([name, 'If-Match? in header' in queryOf(name), '412' in responses]).toEqual([name, expected, expected])
+    }
+  })
+
+  test('takes an Idempotency-Key exactly when it creates something', () => {
+    for (const [name, operation] of operations) {
+      const creates = '201' in operation.responses
+      expect([name, 'Idempotency-Key? in header' in queryOf(name)]).toEqual([name, creates])
+      if (creates) expect(resolve(operation.responses['409'] as Response).description).toContain('`conflict`')
     }
   })
 

@@ -134,3 +134,83 @@ describe('an ETag', () => {
     expect([twice, await etagOf('/sites')]).toEqual([once, once])
   })
 })
+
+describe('a change with If-Match', () => {
+  const patch = <Data>(path: string, condition: string, body: unknown, as = ada.token) =>
+    panel.send<Data>('PATCH', path, { as, body, headers: { 'if-match': condition } })
+  const remove = (path: string, condition: string, as = ada.token) =>
+    panel.send('DELETE', path, { as, headers: { 'if-match': condition } })
+
+  test('is made to what was read, answers with the new ETag, and is 412 to what somebody changed meanwhile', async () => {
+    const path = `/sites/${first.id}`
+    const seen = await etagOf(path)
+    panel.clock.advance(1)
+    const changed = await patch(path, seen, { php_version: '8.2' })
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, await etagOf(path)])
+    const late = await patch(path, seen, { php_version: '8.3' })
+    expect([late.status, late.error, late.message]).toEqual([
+      412,
+      'precondition failed',
+      'If-Match: the resource has changed since it was read; read it again',
+    ])
+    expect((await panel.get(path, ada.token)).data).toEqual(changed.data)
+    expect((await patch(path, changed.headers.get('etag') ?? '', { php_version: '8.3' })).status).toBe(200)
+  })
+
+  test('is made once of many at once', async () => {
+    const path = `/sites/${first.id}`
+    const seen = await etagOf(path)
+    panel.clock.advance(1)
+    const versions = ['8.2', '8.3', '8.4', '8.5']
+    const answers = await Promise.all(versions.map((php_version) => patch(path, seen, { php_version })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412])
+  })
+
+  test.each<[string, number, (etag: string) => string]>([
+    ['any', 200, () => '*'],
+    ['one of several', 200, (etag) => `"other", ${etag}`],
+    ['a weak one', 412, (etag) => `W/${etag}`],
+    ['another', 412, () => '"other"'],
+    ['none', 412, () => ''],
+    ['more than we read', 412, (etag) => `${'"x",'.repeat(1000)}${etag}`],
+  ])('that names %s is %i', async (_, status, condition) => {
+    const path = `/sites/${first.id}`
+    expect((await patch(path, condition(await etagOf(path)), { php_version: '8.4' })).status).toBe(status)
+  })
+
+  test('deletes what was read, and nothing else', async () => {
+    const { data: site } = await panel.post<Site>('/sites', ada.token, { domain: 'doomed.example' })
+    const path = `/sites/${site.id}`
+    expect((await remove(path, '"other"')).status).toBe(412)
+    expect((await remove(path, await etagOf(path))).status).toBe(200)
+    expect((await remove(path, '*')).status).toBe(404)
+  })
+
+  test('holds for subscriptions, users and settings as well', async () => {
+    const admin = await panel.admin()
+    const bob = await panel.customer()
+    const subscription = await panel.subscription(bob.id)
+    const changes: [path: string, as: string, body: object][] = [
+      [`/subscriptions/${subscription}`, bob.token, { is_default: true }],
+      [`/admin/subscriptions/${subscription}`, admin, { name: 'Renamed' }],
+      [`/admin/users/${bob.id}`, admin, { name: 'Robert' }],
+      ['/admin/settings', admin, { jwt_ttl_seconds: 86_400 }],
+    ]
+    for (const [path, as, body] of changes) {
+      expect([path, (await patch(path, '"other"', body, as)).status]).toEqual([path, 412])
+      const done = await patch(path, await etagOf(path, as), body, as)
+      expect([path, done.status, done.headers.get('etag')]).toEqual([path, 200, await etagOf(path, as)])
+    }
+    expect((await remove(`/admin/users/${bob.id}`, '"other"', admin)).status).toBe(412)
+    expect((await remove(`/admin/users/${bob.id}`, await etagOf(`/admin/users/${bob.id}`, admin), admin)).status).toBe(
+      200,
+    )
+  })
+
+  test('of what is not there, or not the own, is refused as without', async () => {
+    const stranger = await panel.customer()
+    expect((await patch('/sites/999999', '"x"', { status: 'active' })).status).toBe(404)
+    expect((await patch(`/sites/${first.id}`, '"x"', { status: 'active' }, stranger.token)).status).toBe(403)
+    expect((await patch(`/sites/${first.id}`, '"x"', { php_version: '1' })).status).toBe(422)
+  })
+})

@@ -32,6 +32,7 @@ const FOR_KEYS = [
   'PATCH /api/v1/sites/{id}',
   'DELETE /api/v1/sites/{id}',
   'GET /api/v1/subscriptions',
+  'GET /api/v1/subscriptions/{id}',
   'PATCH /api/v1/subscriptions/{id}',
 ]
 

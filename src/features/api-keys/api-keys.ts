@@ -12,6 +12,7 @@ import { apiKeys } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Notify } from '../auth/notices.ts'
 import type { WithFreshCode } from '../auth/second-factor.ts'
+import type { Conclude } from '../idempotency/idempotency.ts'
 
 export type ApiKey = typeof apiKeys.$inferSelect
 /** The key itself is nowhere else. */
@@ -99,10 +100,19 @@ export function createApiKeys({ store, clock, audit, flushUsage, notify, withFre
      * @returns the row, and the key, which is nowhere else
      * @throws AppError `validation_error` for an expiry that has passed, `two_factor_required`, `two_factor_invalid`
      */
-    async create(caller: Caller, request: NewApiKey & { totpCode: string | undefined }): Promise<CreatedApiKey> {
+    async create(
+      caller: Caller,
+      request: NewApiKey & { totpCode: string | undefined },
+      conclude?: Conclude<CreatedApiKey>,
+    ): Promise<CreatedApiKey> {
       const { totpCode, ...key } = request
       requireFuture(key.expiresAt)
-      return withFreshCode(caller, totpCode, (tx) => insert(tx, caller, caller.userId, key)).catch((error) => {
+      const write = withFreshCode(caller, totpCode, async (tx) => {
+        const created = await insert(tx, caller, caller.userId, key)
+        await conclude?.(tx, created)
+        return created
+      })
+      return write.catch((error) => {
         // The user was deleted while this request was on its way, and its credential with the user.
         throw isForeignKeyViolation(error) ? new AppError('not_authenticated') : error
       })

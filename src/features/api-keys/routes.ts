@@ -4,6 +4,7 @@ import { parseTimestamp } from '../../core/timestamp.ts'
 import { representPage, sendPage } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
+import type { AnswerOnce } from '../../http/idempotency.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
@@ -13,17 +14,26 @@ import { ApiKeyModel, CreateApiKey, CreatedApiKeyModel, toApiKey, toCreatedApiKe
 
 const tag = 'API keys'
 
-export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKeys }) {
+export type ApiKeyRoutesOptions = { guard: Guard; apiKeys: ApiKeys; answerOnce: AnswerOnce }
+
+export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions) {
   return new Elysia({ prefix: '/auth/api-keys' })
     .use(guard)
     .post(
       '',
-      async ({ visit, body, set }) => {
+      async ({ visit, query, body, set }) => {
         const expiresAt = body.expires_at === undefined ? undefined : parseTimestamp(body.expires_at)
         const request = { name: body.name, expiresAt, totpCode: body.totp_code }
-        const created = await apiKeys.create(callerOf(visit), request)
-        set.status = 201
-        return envelope(toCreatedApiKey(created), 'API key created')
+        return answerOnce(
+          { set, visit, query, body },
+          (conclude) => apiKeys.create(callerOf(visit), request, conclude),
+          {
+            message: 'API key created',
+            toData: toCreatedApiKey,
+            insteadOfSecret: ({ row }) =>
+              `API key ${row.id} was created by the first of these requests, and shown in its answer alone: delete it and create another`,
+          },
+        )
       },
       {
         ...operation('session', {
@@ -33,6 +43,7 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
             'The only response that holds the key. Without `expires_at` it is valid until it is deleted. A user with two-factor authentication on sends a fresh `totp_code`.',
           tag,
           body: true,
+          idempotent: true,
           status: 201,
           data: CreatedApiKeyModel,
           message: 'API key created',
@@ -43,9 +54,9 @@ export function apiKeyRoutes({ guard, apiKeys }: { guard: Guard; apiKeys: ApiKey
     )
     .get(
       '',
-      async ({ principal, query, request, set, visit }) => {
+      async ({ principal, query, set, visit }) => {
         const page = await apiKeys.list(principal.userId, pageOfQuery(query))
-        return sendPage({ request, set, visit, query }, representPage(page, toApiKey))
+        return sendPage({ set, visit, query }, representPage(page, toApiKey))
       },
       {
         ...operation('session', {

@@ -25,12 +25,12 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
     .use(guard)
     .get(
       '',
-      async ({ principal: { credential }, params, query, request, set, visit }) => {
+      async ({ principal: { credential }, params, query, set, visit }) => {
         const user = await getUser(toInteger(params.id))
         const page = await sessions.list(user.id, pageOfQuery(query))
         const currentId = credential.kind === 'jwt' ? credential.sessionId : undefined
         return sendPage(
-          { request, set, visit, query },
+          { set, visit, query },
           representPage(page, (session) => toSession(session, currentId)),
         )
       },

@@ -82,10 +82,10 @@ export function authRoutes({ guard, login, sessions, tokens, getUser }: AuthRout
     )
     .get(
       '/sessions',
-      async ({ principal, query, request, set, visit }) => {
+      async ({ principal, query, set, visit }) => {
         const page = await sessions.list(principal.userId, pageOfQuery(query))
         return sendPage(
-          { request, set, visit, query },
+          { set, visit, query },
           representPage(page, (session) => model.toSession(session, sessionIdOf(principal))),
         )
       },

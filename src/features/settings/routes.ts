@@ -1,7 +1,6 @@
 /** `/admin/settings`. */
 import { Elysia } from 'elysia'
-import { sendResource } from '../../http/conditional.ts'
-import { envelope } from '../../http/envelope.ts'
+import { preconditionOf, sendChanged, sendResource } from '../../http/conditional.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { callerOf } from '../../http/visit.ts'
@@ -13,24 +12,21 @@ const tag = 'Administration'
 export function settingRoutes({ guard, settings }: { guard: Guard; settings: Settings }) {
   return new Elysia({ prefix: '/admin/settings' })
     .use(guard)
-    .get(
-      '',
-      async ({ request, set, visit }) => sendResource({ request, set, visit }, toSettings(await settings.read())),
-      {
-        ...operation('admin', {
-          id: 'getSettings',
-          summary: 'Show the settings',
-          tag,
-          conditional: true,
-          data: SettingsModel,
-        }),
-      },
-    )
+    .get('', async ({ set, visit }) => sendResource({ set, visit }, toSettings(await settings.read())), {
+      ...operation('admin', {
+        id: 'getSettings',
+        summary: 'Show the settings',
+        tag,
+        conditional: true,
+        data: SettingsModel,
+      }),
+    })
     .patch(
       '',
       async ({ visit, body }) => {
-        const values = await settings.change(callerOf(visit), toSettingChanges(body))
-        return envelope(toSettings(values), 'Settings changed')
+        const precondition = preconditionOf(visit, toSettings)
+        const values = await settings.change(callerOf(visit), toSettingChanges(body), precondition)
+        return sendChanged(visit, toSettings(values), 'Settings changed')
       },
       {
         ...operation('admin', {
@@ -40,6 +36,7 @@ export function settingRoutes({ guard, settings }: { guard: Guard; settings: Set
             'A new `jwt_ttl_seconds` holds for tokens made from now on, a new `require_2fa` at the next request of each user.',
           tag,
           body: true,
+          guarded: true,
           data: SettingsModel,
           message: 'Settings changed',
         }),

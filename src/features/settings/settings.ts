@@ -1,8 +1,9 @@
 /** What an administrator sets for the whole installation. */
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
-import type { Store } from '../../db/store.ts'
+import type { Queries, Store } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -30,12 +31,14 @@ export type Settings = ReturnType<typeof createSettings>
 export function createSettings({ store, clock, audit }: SettingsOptions) {
   const cache = createVersionCache<SettingValues>(store, 1)
 
+  async function load(queries: Queries): Promise<SettingValues> {
+    const rows = await queries.select().from(table)
+    const stored = Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)]))
+    return { ...defaults, ...stored }
+  }
+
   async function read(): Promise<SettingValues> {
-    return cache.get('settings', async () => {
-      const rows = await store.read.select().from(table)
-      const stored = Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)]))
-      return { ...defaults, ...stored }
-    })
+    return cache.get('settings', () => load(store.read))
   }
 
   return {
@@ -47,9 +50,18 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
       return requireTwoFactor === 'everyone' || (requireTwoFactor === 'administrators' && role === 'admin')
     },
 
-    /** Changes the given values and leaves the others. Tokens that are out keep the validity they were given. */
-    async change(actor: Actor, changes: SettingChanges): Promise<SettingValues> {
-      await store.write(async (tx) => {
+    /**
+     * Changes the given values and leaves the others. Tokens that are out keep the validity they were given.
+     *
+     * @throws AppError `precondition_failed`
+     */
+    async change(
+      actor: Actor,
+      changes: SettingChanges,
+      precondition?: Precondition<SettingValues>,
+    ): Promise<SettingValues> {
+      return store.write(async (tx) => {
+        precondition?.(await load(tx))
         for (const [key, value] of Object.entries(changes)) {
           const row = { value: JSON.stringify(value), updatedAt: clock.now() }
           await tx
@@ -58,8 +70,8 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
             .onConflictDoUpdate({ target: table.key, set: row })
         }
         await audit(tx, actor, { action: 'settings.change', accountId: null, details: changes })
+        return load(tx)
       })
-      return read()
     },
   }
 }

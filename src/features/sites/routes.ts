@@ -1,9 +1,17 @@
 /** `/sites`. */
 import { Elysia, t } from 'elysia'
 import type { Principal } from '../../core/principal.ts'
-import { pageSender, representPage, type SentPage, sendResource } from '../../http/conditional.ts'
+import {
+  pageSender,
+  preconditionOf,
+  representPage,
+  type SentPage,
+  sendChanged,
+  sendResource,
+} from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
+import type { AnswerOnce } from '../../http/idempotency.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import type { PageCache } from '../../http/page-cache.ts'
@@ -26,7 +34,9 @@ import type { Sites } from './sites.ts'
 const tag = 'Sites'
 const sitesQuery = closed({ ...siteFilter, ...siteSearch, ...pageQuery })
 
-export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites; pages: PageCache }) {
+export type SiteRoutesOptions = { guard: Guard; sites: Sites; pages: PageCache; answerOnce: AnswerOnce }
+
+export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOptions) {
   async function readPage(principal: Principal, query: typeof sitesQuery.static): Promise<SentPage> {
     return representPage(await sites.list(principal, toSiteFilter(query), pageOfQuery(query)), toSite)
   }
@@ -35,9 +45,9 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     .use(guard)
     .get(
       '',
-      ({ principal, query, request, set, visit }) => {
+      ({ principal, query, set, visit }) => {
         const page = pages.get('sites', principal, query, readPage)
-        const send = pageSender({ request, set, visit, query })
+        const send = pageSender({ set, visit, query })
         // In this form: Elysia reads the source, takes a call after `return` or `=>` for a promise, and would always wait.
         return page instanceof Promise ? page.then(send) : send(page)
       },
@@ -58,9 +68,11 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     .post(
       '',
       async ({ visit, query, body, set }) => {
-        const site = await sites.create(callerOf(visit), toNewSite(body, query))
-        set.status = 201
-        return envelope(toSite(site), 'Site created')
+        const newSite = toNewSite(body, query)
+        return answerOnce({ set, visit, query, body }, (conclude) => sites.create(callerOf(visit), newSite, conclude), {
+          message: 'Site created',
+          toData: toSite,
+        })
       },
       {
         ...operation('user', {
@@ -70,6 +82,7 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
             'In the named subscription, or in the default one, up to its limit. `subscription_id` may stand in the query, in the body, or the same in both; an administrator must name one.',
           tag,
           body: true,
+          idempotent: true,
           status: 201,
           data: SiteModel,
           message: 'Site created',
@@ -81,8 +94,8 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     )
     .get(
       '/:id',
-      async ({ principal, params, query, request, set, visit }) =>
-        sendResource({ request, set, visit }, toSite(await sites.find(principal, toSiteRef({ params, query })))),
+      async ({ principal, params, query, set, visit }) =>
+        sendResource({ set, visit }, toSite(await sites.find(principal, toSiteRef({ params, query })))),
       {
         ...operation('user', {
           id: 'getSite',
@@ -99,8 +112,9 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     .patch(
       '/:id',
       async ({ visit, params, query, body }) => {
-        const site = await sites.change(callerOf(visit), toSiteRef({ params, query }), toSiteChanges(body))
-        return envelope(toSite(site), 'Site changed')
+        const ref = toSiteRef({ params, query })
+        const site = await sites.change(callerOf(visit), ref, toSiteChanges(body), preconditionOf(visit, toSite))
+        return sendChanged(visit, toSite(site), 'Site changed')
       },
       {
         ...operation('user', {
@@ -108,6 +122,7 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
           summary: 'Change a site',
           tag,
           body: true,
+          guarded: true,
           data: SiteModel,
           message: 'Site changed',
           errors: ['forbidden', 'not_found', 'conflict'],
@@ -120,7 +135,7 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
     .delete(
       '/:id',
       async ({ visit, params, query }) => {
-        await sites.remove(callerOf(visit), toSiteRef({ params, query }))
+        await sites.remove(callerOf(visit), toSiteRef({ params, query }), preconditionOf(visit, toSite))
         return envelope(null, 'Site deleted')
       },
       {
@@ -128,6 +143,7 @@ export function siteRoutes({ guard, sites, pages }: { guard: Guard; sites: Sites
           id: 'deleteSite',
           summary: 'Delete a site',
           tag,
+          guarded: true,
           data: t.Null(),
           message: 'Site deleted',
           errors: ['forbidden', 'not_found', 'conflict'],

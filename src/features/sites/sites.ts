@@ -4,10 +4,12 @@ import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Precondition } from '../../core/precondition.ts'
 import type { Principal } from '../../core/principal.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Conclude } from '../idempotency/idempotency.ts'
 import { gatherNames, hasName, insertDomains, normalizeNames, type SiteNames } from './names.ts'
 
 type SiteRow = typeof sites.$inferSelect
@@ -71,7 +73,12 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
     return { site, ownerId: row.userId }
   }
 
-  async function insert(actor: Actor, subscriptionId: number, names: SiteNames): Promise<Site> {
+  async function insert(
+    actor: Actor,
+    subscriptionId: number,
+    names: SiteNames,
+    conclude?: Conclude<Site>,
+  ): Promise<Site> {
     const domains = normalizeNames(names.domain, names.aliases)
     const now = clock.now()
     return store.write(async (tx) => {
@@ -95,7 +102,9 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
         target: { type: 'site', id: row.id },
         details: { subscriptionId, ...domains },
       })
-      return { ...row, ...domains }
+      const created = { ...row, ...domains }
+      await conclude?.(tx, created)
+      return created
     })
   }
 
@@ -139,21 +148,22 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
      * @throws AppError `validation_error`, `not_found`, `forbidden`, and `conflict` for a domain that is taken, a
      * suspended subscription or a reached limit
      */
-    async create(caller: Caller, { subscriptionId, ...names }: NewSite): Promise<Site> {
+    async create(caller: Caller, { subscriptionId, ...names }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
       if (caller.role === 'admin' && subscriptionId === undefined) {
         throw new AppError('bad_request', 'subscription_id: is required of an administrator')
       }
-      return insert(caller, (await subscriptionOf(caller, subscriptionId)).id, names)
+      return insert(caller, (await subscriptionOf(caller, subscriptionId)).id, names, conclude)
     },
 
     /** For the command line. @throws AppError `validation_error`, `not_found`, `conflict` */
     createFor: insert,
 
-    /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict` */
-    async change(caller: Caller, ref: SiteRef, changes: SiteChanges): Promise<Site> {
+    /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict`, `precondition_failed` */
+    async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
       return store.write(async (tx) => {
         const { domain, aliases, ...rest } = changes
         const { site: before, ownerId } = await findWithOwner(caller, ref, tx)
+        precondition?.(before)
         const { id } = before
         await requireActive(tx, before.subscriptionId)
         const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
@@ -177,10 +187,11 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
       })
     },
 
-    /** @throws AppError `not_found`, `forbidden`, `conflict` in a suspended subscription */
-    async remove(caller: Caller, ref: SiteRef): Promise<void> {
+    /** @throws AppError `not_found`, `forbidden`, `precondition_failed`, `conflict` in a suspended subscription */
+    async remove(caller: Caller, ref: SiteRef, precondition?: Precondition<Site>): Promise<void> {
       await store.write(async (tx) => {
         const { site, ownerId } = await findWithOwner(caller, ref, tx)
+        precondition?.(site)
         const { id, subscriptionId, domain } = site
         await requireActive(tx, subscriptionId)
         await tx.delete(sites).where(eq(sites.id, id))

@@ -1,8 +1,8 @@
 /** `/subscriptions`, a customer's own, and `/admin/subscriptions`, everybody's. */
 import { Elysia, t } from 'elysia'
-import { representPage, sendPage, sendResource } from '../../http/conditional.ts'
-import { envelope } from '../../http/envelope.ts'
+import { preconditionOf, representPage, sendChanged, sendPage, sendResource } from '../../http/conditional.ts'
 import type { Guard } from '../../http/guard.ts'
+import type { AnswerOnce } from '../../http/idempotency.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
@@ -20,6 +20,7 @@ import {
 import type { Subscriptions } from './subscriptions.ts'
 
 type Options = { guard: Guard; subscriptions: Subscriptions }
+type AdminOptions = Options & { answerOnce: AnswerOnce }
 
 const changed = 'Subscription changed'
 
@@ -29,9 +30,9 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     .use(guard)
     .get(
       '',
-      async ({ principal, query, request, set, visit }) => {
+      async ({ principal, query, set, visit }) => {
         const page = await subscriptions.list(pageOfQuery(query), { userId: principal.userId })
-        return sendPage({ request, set, visit, query }, representPage(page, toSubscription))
+        return sendPage({ set, visit, query }, representPage(page, toSubscription))
       },
       {
         ...operation('user', {
@@ -44,12 +45,29 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
         query: closed(pageQuery),
       },
     )
+    .get(
+      '/:id',
+      async ({ principal, params, set, visit }) =>
+        sendResource({ set, visit }, toSubscription(await subscriptions.findOwn(principal, toInteger(params.id)))),
+      {
+        ...operation('user', {
+          id: 'getOwnSubscription',
+          summary: 'Show an own subscription',
+          tag,
+          conditional: true,
+          data: SubscriptionModel,
+          errors: ['forbidden', 'not_found'],
+        }),
+        params: idParams('Subscription id'),
+      },
+    )
     .patch(
       '/:id',
       async ({ visit, params, body }) => {
         const changes = toSubscriptionChanges(body)
-        const subscription = await subscriptions.change(callerOf(visit), toInteger(params.id), changes)
-        return envelope(toSubscription(subscription), changed)
+        const precondition = preconditionOf(visit, toSubscription)
+        const subscription = await subscriptions.change(callerOf(visit), toInteger(params.id), changes, precondition)
+        return sendChanged(visit, toSubscription(subscription), changed)
       },
       {
         ...operation('user', {
@@ -58,6 +76,7 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
           description: 'The default is used wherever `subscription_id` is absent.',
           tag,
           body: true,
+          guarded: true,
           data: SubscriptionModel,
           message: changed,
           errors: ['forbidden', 'not_found'],
@@ -68,15 +87,15 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     )
 }
 
-export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
+export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: AdminOptions) {
   const tag = 'Administration'
   return new Elysia({ prefix: '/admin/subscriptions' })
     .use(guard)
     .get(
       '',
-      async ({ query, request, set, visit }) => {
+      async ({ query, set, visit }) => {
         const page = await subscriptions.list(pageOfQuery(query), toSubscriptionFilter(query))
-        return sendPage({ request, set, visit, query }, representPage(page, toSubscription))
+        return sendPage({ set, visit, query }, representPage(page, toSubscription))
       },
       {
         ...operation('admin', {
@@ -91,15 +110,18 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     )
     .post(
       '',
-      async ({ visit, body, set }) => {
-        const subscription = await subscriptions.create(callerOf(visit), {
+      async ({ visit, query, body, set }) => {
+        const newSubscription = {
           userId: body.user_id,
           name: body.name,
           isDefault: body.is_default,
           maxSites: body.max_sites ?? 0,
-        })
-        set.status = 201
-        return envelope(toSubscription(subscription), 'Subscription created')
+        }
+        return answerOnce(
+          { set, visit, query, body },
+          (conclude) => subscriptions.create(callerOf(visit), newSubscription, conclude),
+          { message: 'Subscription created', toData: toSubscription },
+        )
       },
       {
         ...operation('admin', {
@@ -108,6 +130,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
           description: "A user's first is the default.",
           tag,
           body: true,
+          idempotent: true,
           status: 201,
           data: SubscriptionModel,
           message: 'Subscription created',
@@ -118,8 +141,8 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
     )
     .get(
       '/:id',
-      async ({ params, request, set, visit }) =>
-        sendResource({ request, set, visit }, toSubscription(await subscriptions.find(toInteger(params.id)))),
+      async ({ params, set, visit }) =>
+        sendResource({ set, visit }, toSubscription(await subscriptions.find(toInteger(params.id)))),
       {
         ...operation('admin', {
           id: 'getSubscription',
@@ -136,8 +159,9 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
       '/:id',
       async ({ visit, params, body }) => {
         const changes = toSubscriptionChanges(body)
-        const subscription = await subscriptions.change(callerOf(visit), toInteger(params.id), changes)
-        return envelope(toSubscription(subscription), changed)
+        const precondition = preconditionOf(visit, toSubscription)
+        const subscription = await subscriptions.change(callerOf(visit), toInteger(params.id), changes, precondition)
+        return sendChanged(visit, toSubscription(subscription), changed)
       },
       {
         ...operation('admin', {
@@ -147,6 +171,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions }: Options) {
             'In a suspended one, sites can be read and not changed. A `user_id` gives it to another user, with its sites.',
           tag,
           body: true,
+          guarded: true,
           data: SubscriptionModel,
           message: changed,
           errors: ['not_found'],

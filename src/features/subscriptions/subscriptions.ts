@@ -4,10 +4,12 @@ import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Precondition } from '../../core/precondition.ts'
 import type { Principal } from '../../core/principal.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { subscriptions, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Conclude } from '../idempotency/idempotency.ts'
 
 export type Subscription = typeof subscriptions.$inferSelect
 
@@ -112,7 +114,11 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
     },
 
     /** @throws AppError `not_found` for an unknown user */
-    async create(actor: Actor, { isDefault, ...values }: NewSubscription): Promise<Subscription> {
+    async create(
+      actor: Actor,
+      { isDefault, ...values }: NewSubscription,
+      conclude?: Conclude<Subscription>,
+    ): Promise<Subscription> {
       const now = clock.now()
       return store.write(async (tx) => {
         await requireUser(tx, values.userId)
@@ -129,17 +135,26 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
           target: { type: 'subscription', id },
           details: { name: values.name, maxSites: values.maxSites },
         })
-        return find(id, tx)
+        const created = await find(id, tx)
+        await conclude?.(tx, created)
+        return created
       })
     },
 
     /**
      * @param caller who changes it: a customer only the own ones
-     * @throws AppError `not_found`, `forbidden`, `validation_error` when the default would be taken away
+     * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` when the default would be
+     * taken away
      */
-    async change(caller: Caller, id: number, changes: SubscriptionChanges): Promise<Subscription> {
+    async change(
+      caller: Caller,
+      id: number,
+      changes: SubscriptionChanges,
+      precondition?: Precondition<Subscription>,
+    ): Promise<Subscription> {
       return store.write(async (tx) => {
         const before = await findOwn(caller, id, tx)
+        precondition?.(before)
         if (changes.isDefault === false) {
           throw new AppError(
             'validation_error',

@@ -3,7 +3,7 @@ import { t } from 'elysia'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import { choice, closed, emailAddress, idOut, label, text, timestampOut } from '../../http/schema.ts'
 import type { Activation } from './activation.ts'
-import type { User } from './users.ts'
+import type { InvitedUser, User } from './users.ts'
 
 const role = (description?: string) => choice(['admin', 'customer'], description)
 const status = (description?: string) => choice(['active', 'disabled'], description)
@@ -61,7 +61,7 @@ export function toAccount(user: User) {
   }
 }
 
-export function toInvitedAccount({ user, activation }: { user: User; activation: Activation }) {
+export function toInvitedAccount({ user, activation }: InvitedUser) {
   return { ...toAccount(user), activation: toActivation(activation) }
 }
 

@@ -1,8 +1,9 @@
 /** `/admin/users`: an administrator makes, changes and disables users, and never sets their passwords. */
 import { Elysia, t } from 'elysia'
-import { representPage, sendPage, sendResource } from '../../http/conditional.ts'
+import { preconditionOf, representPage, sendChanged, sendPage, sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
+import type { AnswerOnce } from '../../http/idempotency.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
@@ -22,14 +23,16 @@ import type { Users } from './users.ts'
 
 const tag = 'Administration'
 
-export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
+export type UserRoutesOptions = { guard: Guard; users: Users; answerOnce: AnswerOnce }
+
+export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
   return new Elysia({ prefix: '/admin/users' })
     .use(guard)
     .get(
       '',
-      async ({ query, request, set, visit }) => {
+      async ({ query, set, visit }) => {
         const page = await users.list(pageOfQuery(query), query)
-        return sendPage({ request, set, visit, query }, representPage(page, toAccount))
+        return sendPage({ set, visit, query }, representPage(page, toAccount))
       },
       {
         ...operation('admin', {
@@ -44,11 +47,11 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     )
     .post(
       '',
-      async ({ visit, body, set }) => {
-        const invited = await users.invite(callerOf(visit), body)
-        set.status = 201
-        return envelope(toInvitedAccount(invited), 'User created')
-      },
+      async ({ visit, query, body, set }) =>
+        answerOnce({ set, visit, query, body }, (conclude) => users.invite(callerOf(visit), body, conclude), {
+          message: 'User created',
+          toData: toInvitedAccount,
+        }),
       {
         ...operation('admin', {
           id: 'createUser',
@@ -57,6 +60,7 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
             'The user sets the password with the activation token, within 24 hours. It is mailed to the user as a link, where mail is configured.',
           tag,
           body: true,
+          idempotent: true,
           status: 201,
           data: InvitedAccountModel,
           message: 'User created',
@@ -67,8 +71,7 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     )
     .get(
       '/:id',
-      async ({ params, request, set, visit }) =>
-        sendResource({ request, set, visit }, toAccount(await users.get(toInteger(params.id)))),
+      async ({ params, set, visit }) => sendResource({ set, visit }, toAccount(await users.get(toInteger(params.id)))),
       {
         ...operation('admin', {
           id: 'getUser',
@@ -84,8 +87,9 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     .patch(
       '/:id',
       async ({ visit, params, body }) => {
-        const user = await users.change(callerOf(visit), toInteger(params.id), body)
-        return envelope(toAccount(user), 'User changed')
+        const precondition = preconditionOf(visit, toAccount)
+        const user = await users.change(callerOf(visit), toInteger(params.id), body, precondition)
+        return sendChanged(visit, toAccount(user), 'User changed')
       },
       {
         ...operation('admin', {
@@ -94,6 +98,7 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
           description: 'A new role or status ends the sessions of the user at once.',
           tag,
           body: true,
+          guarded: true,
           data: AccountModel,
           message: 'User changed',
           errors: ['not_found', 'conflict'],
@@ -105,7 +110,7 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
     .delete(
       '/:id',
       async ({ visit, params }) => {
-        await users.remove(callerOf(visit), toInteger(params.id))
+        await users.remove(callerOf(visit), toInteger(params.id), preconditionOf(visit, toAccount))
         return envelope(null, 'User deleted')
       },
       {
@@ -114,6 +119,7 @@ export function userRoutes({ guard, users }: { guard: Guard; users: Users }) {
           summary: 'Delete a user',
           description: 'With all sessions, API keys, subscriptions and sites of the user, at once.',
           tag,
+          guarded: true,
           data: t.Null(),
           message: 'User deleted',
           errors: ['not_found', 'conflict'],

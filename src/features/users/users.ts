@@ -4,14 +4,18 @@ import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
 import { contains } from '../../db/contains.ts'
 import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
 import { users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Conclude } from '../idempotency/idempotency.ts'
 import type { Activation, IssueActivation } from './activation.ts'
 
 export type User = typeof users.$inferSelect
+/** The token is nowhere else. */
+export type InvitedUser = { user: User; activation: Activation }
 export type NewUser = { email: string; name: string; role: Role }
 export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'disabled' }
 
@@ -93,11 +97,13 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
      *
      * @throws AppError `conflict` when the email is taken
      */
-    async invite(actor: Actor, user: NewUser): Promise<{ user: User; activation: Activation }> {
+    async invite(actor: Actor, user: NewUser, conclude?: Conclude<InvitedUser>): Promise<InvitedUser> {
       return store
         .write(async (tx) => {
-          const invited = await insert(tx, actor, user, null)
-          return { user: invited, activation: await issueActivation(tx, invited) }
+          const row = await insert(tx, actor, user, null)
+          const invited = { user: row, activation: await issueActivation(tx, row) }
+          await conclude?.(tx, invited)
+          return invited
         })
         .catch(emailTaken)
     },
@@ -127,12 +133,13 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     /**
      * A new role or status ends the user's sessions; keys follow at their next request, since both are read with them.
      *
-     * @throws AppError `not_found`, `conflict` when it would cost the last active administrator
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator
      */
-    async change(actor: Actor, id: number, changes: UserChanges): Promise<User> {
+    async change(actor: Actor, id: number, changes: UserChanges, precondition?: Precondition<User>): Promise<User> {
       return store.write(async (tx) => {
         const [before] = await tx.select().from(users).where(eq(users.id, id))
         if (!before) throw new AppError('not_found', 'No such user')
+        precondition?.(before)
         const { role = before.role, status = before.status } = changes
         const staysAdministrator = role === 'admin' && status === 'active'
         const [changed] = await tx
@@ -150,18 +157,25 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     /**
      * Deletes a user with everything that is the user's: sessions, keys, subscriptions and their sites.
      *
-     * @throws AppError `not_found`, `conflict` when it would cost the last active administrator
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator
      */
-    async remove(actor: Actor, id: number): Promise<void> {
+    async remove(actor: Actor, id: number, precondition?: Precondition<User>): Promise<void> {
       await store.write(async (tx) => {
-        const [found] = await tx.select({ email: users.email }).from(users).where(eq(users.id, id))
+        const [found] = await tx.select().from(users).where(eq(users.id, id))
         if (!found) throw new AppError('not_found', 'No such user')
+        precondition?.(found)
         const removed = await tx
           .delete(users)
           .where(and(eq(users.id, id), isNotLastAdministrator(tx, id)))
           .returning({ id: users.id })
         if (removed.length === 0) throw lastAdministrator()
-        await audit(tx, actor, { action: 'user.delete', accountId: id, target: { type: 'user', id }, details: found })
+        const { email } = found
+        await audit(tx, actor, {
+          action: 'user.delete',
+          accountId: id,
+          target: { type: 'user', id },
+          details: { email },
+        })
       })
     },
   }

@@ -1,0 +1,99 @@
+/** Idempotency-Key: the answer to a request that creates something is kept for a day, so that a repetition creates nothing. */
+import { and, eq, gt, lte } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import type { SecretBox } from '../../crypto/secret-box.ts'
+import { isForeignKeyViolation, type Queries, type Store } from '../../db/store.ts'
+import { idempotentAnswers } from '../../db/tables.ts'
+
+/** A request that its client may send again (draft-ietf-httpapi-idempotency-key-header). */
+export type RepeatableRequest = {
+  userId: number
+  /** SHA-256 of the key that the client chose, in hex. */
+  keyHash: string
+  /** SHA-256 of everything that the request asks for, in hex. */
+  fingerprint: string
+}
+
+/** What a repetition gets: the same body, or what to do where that held a secret that is kept nowhere. */
+export type KeptAnswer = { body: string } | { conflict: string }
+
+/**
+ * Told of what a transaction has created, at its end and within it: neither is there without the other.
+ *
+ * @throws what the transaction must be rolled back for
+ */
+export type Conclude<Result> = (tx: Queries, result: Result) => Promise<void>
+
+export type Idempotency = ReturnType<typeof createIdempotency>
+
+const TTL_MS = 24 * 60 * 60 * 1000
+/** Kept for a user at a time: an hour and a half of creating as fast as the rate limit allows. */
+const MAX_ANSWERS = 10_000
+
+export function createIdempotency({ store, clock, secretBox }: { store: Store; clock: Clock; secretBox: SecretBox }) {
+  /** @throws AppError `conflict` when the key stands for another request */
+  async function find({ userId, keyHash, fingerprint }: RepeatableRequest): Promise<KeptAnswer | undefined> {
+    const [row] = await store.read
+      .select()
+      .from(idempotentAnswers)
+      .where(
+        and(
+          eq(idempotentAnswers.userId, userId),
+          eq(idempotentAnswers.keyHash, keyHash),
+          gt(idempotentAnswers.expiresAt, clock.now()),
+        ),
+      )
+    if (!row) return undefined
+    if (row.fingerprint !== fingerprint) {
+      throw new AppError('conflict', 'Idempotency-Key: was used for another request; choose a new one for each')
+    }
+    return JSON.parse(secretBox.open(row.answer, contextOf(row)))
+  }
+
+  /** @throws Error when the key is there already, which rolls back what was just done a second time */
+  async function keep(tx: Queries, request: RepeatableRequest, answer: KeptAnswer): Promise<void> {
+    const now = clock.now()
+    await tx.delete(idempotentAnswers).where(lte(idempotentAnswers.expiresAt, now))
+    if ((await tx.$count(idempotentAnswers, eq(idempotentAnswers.userId, request.userId))) >= MAX_ANSWERS) {
+      throw new AppError('conflict', `Idempotency-Key: at most ${MAX_ANSWERS} are kept a day; go on without`)
+    }
+    const sealed = secretBox.seal(JSON.stringify(answer), contextOf(request))
+    await tx
+      .insert(idempotentAnswers)
+      .values({ ...request, answer: sealed, createdAt: now, expiresAt: now + TTL_MS })
+      .catch((error) => {
+        // The user was deleted while this request was on its way, and its credential with the user.
+        throw isForeignKeyViolation(error) ? new AppError('not_authenticated') : error
+      })
+  }
+
+  return {
+    /**
+     * Does `work` unless the request was answered before. Only success is kept: after an error, the client may try again.
+     *
+     * @param work hands what it created to `conclude`, in its transaction
+     * @returns the answer, and whether it is that of an earlier request
+     * @throws AppError `conflict`, and whatever `work` throws
+     */
+    async once<Result>(
+      request: RepeatableRequest,
+      work: (conclude: Conclude<Result>) => Promise<Result>,
+      answerTo: (result: Result) => KeptAnswer,
+    ): Promise<{ result: Result } | { kept: KeptAnswer }> {
+      const before = await find(request)
+      if (before) return { kept: before }
+      try {
+        return { result: await work((tx, result) => keep(tx, request, answerTo(result))) }
+      } catch (error) {
+        // Of two at once, the second may have failed for what the first has done.
+        const meanwhile = await find(request)
+        if (meanwhile) return { kept: meanwhile }
+        throw error
+      }
+    },
+  }
+}
+
+/** Binds an answer to its request: moved to another row it does not open. */
+const contextOf = ({ userId, keyHash }: { userId: number; keyHash: string }) => `idempotency:${userId}:${keyHash}`

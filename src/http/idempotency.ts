@@ -1,0 +1,69 @@
+/** Idempotency-Key on requests that create something (draft-ietf-httpapi-idempotency-key-header). */
+import { AppError } from '../core/errors.ts'
+import { sha256 } from '../crypto/secret.ts'
+import type { Conclude, Idempotency } from '../features/idempotency/idempotency.ts'
+import { type Envelope, envelope } from './envelope.ts'
+import { callerOf, type Visit } from './visit.ts'
+
+export type Creation<Result> = {
+  message: string
+  toData(result: Result): unknown
+  /** What a repetition is told where the answer holds a secret that must not be kept: how to get on without it. */
+  insteadOfSecret?(result: Result): string
+}
+
+type Context = { set: { status?: number | string }; visit: Visit; query: object; body: unknown }
+
+/** Answers 201 to what `work` created; to a repetition with the same Idempotency-Key the same again, creating nothing. */
+export type AnswerOnce = <Result>(
+  context: Context,
+  work: (conclude?: Conclude<Result>) => Promise<Result>,
+  creation: Creation<Result>,
+) => Promise<string | Envelope<unknown>>
+
+/** The longest key that is taken, in characters. */
+export const MAX_KEY_LENGTH = 255
+/** A string as structured fields write it (RFC 9651 §3.3.3), or the bare word that most clients send. */
+const KEY = /^(?:"((?:[ !#-[\]-~]|\\["\\])+)"|([!#-+\--:<-~]+))$/
+
+export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
+  return async (context, work, { message, toData, insteadOfSecret }) => {
+    const { set, visit } = context
+    set.status = 201
+    const header = visit.request.headers.get('idempotency-key')
+    if (header === null) return envelope(toData(await work()), message)
+
+    const repeatable = {
+      userId: callerOf(visit).userId,
+      keyHash: sha256(readKey(header)),
+      fingerprint: fingerprintOf(context),
+    }
+    const bodyOf = (result: Parameters<typeof toData>[0]) => JSON.stringify(envelope(toData(result), message))
+    const outcome = await once(repeatable, work, (result) =>
+      insteadOfSecret ? { conflict: insteadOfSecret(result) } : { body: bodyOf(result) },
+    )
+    if ('result' in outcome) return bodyOf(outcome.result)
+    const { kept } = outcome
+    if ('conflict' in kept) throw new AppError('conflict', kept.conflict)
+    visit.responseHeaders.set('idempotent-replayed', 'true')
+    return kept.body
+  }
+}
+
+/** @throws AppError `bad_request` */
+function readKey(header: string): string {
+  const [, quoted, bare] = KEY.exec(header) ?? []
+  const key = quoted?.replaceAll(/\\(.)/g, '$1') ?? bare
+  if (key === undefined || key.length > MAX_KEY_LENGTH) {
+    throw new AppError(
+      'bad_request',
+      `Idempotency-Key: must be one string of 1 to ${MAX_KEY_LENGTH} printable characters`,
+    )
+  }
+  return key
+}
+
+/** Two requests that ask for the same have the same one. */
+function fingerprintOf({ visit, query, body }: Context): string {
+  return sha256(JSON.stringify([visit.request.method, visit.path, query, body]))
+}

@@ -1,0 +1,231 @@
+/** Idempotency-Key: a request that is sent again, because its answer was lost, creates nothing a second time. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { loadSecret } from '../../src/crypto/secret.ts'
+import { createSecretBox } from '../../src/crypto/secret-box.ts'
+import { idempotentAnswers } from '../../src/db/tables.ts'
+import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+
+type Site = { id: number; domain: string }
+
+const DAY_SECONDS = 24 * 60 * 60
+
+let panel: Panel
+let ada: Customer
+beforeAll(async () => {
+  panel = await startPanel()
+})
+afterAll(() => panel.stop())
+// A customer each: what is kept is kept for a user.
+beforeEach(async () => {
+  ada = await panel.customer()
+  await panel.subscription(ada.id)
+})
+
+let domains = 0
+const newDomain = () => `site${++domains}.example`
+
+const post = <Data>(path: string, key: string, body: unknown, as = ada.token) =>
+  panel.send<Data>('POST', path, { as, body, headers: { 'idempotency-key': key } })
+const createSite = (key: string, domain: string, as = ada.token) => post<Site>('/sites', key, { domain }, as)
+const sitesOf = async (as = ada.token) => (await panel.get<Site[]>('/sites?limit=1000', as)).data
+
+describe('a repeated request', () => {
+  test('gets the first answer again, and creates nothing', async () => {
+    const domain = newDomain()
+    const first = await createSite('first-try', domain)
+    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null])
+    panel.clock.advance(60)
+    const again = await createSite('first-try', domain)
+    expect([again.status, again.data, again.message]).toEqual([201, first.data, 'Site created'])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(await sitesOf()).toHaveLength(1)
+    await panel.context.incidents.flush()
+    const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
+    expect(data.filter(({ action }) => action === 'site.create')).toHaveLength(1)
+  })
+
+  test('gets it with another credential of the same user, and whatever became of what was created', async () => {
+    const domain = newDomain()
+    const { data: site } = await createSite('lost', domain)
+    await panel.delete(`/sites/${site.id}`, ada.token)
+    const again = await createSite('lost', domain, await panel.key(ada.token))
+    expect([again.status, again.data]).toEqual([201, site])
+    expect(await sitesOf()).toEqual([])
+  })
+
+  test.each([
+    ['quoted', '"8e03978e-40d5-43e8-bc93-6894a57f9324"', '8e03978e-40d5-43e8-bc93-6894a57f9324'],
+    ['with escapes', '"a \\"b\\" \\\\ c"', '"a \\"b\\" \\\\ c"'],
+    ['as long as may be', 'x'.repeat(255), `"${'x'.repeat(255)}"`],
+  ])('is recognised by its key, %s', async (_, key, same) => {
+    const domain = newDomain()
+    const first = await createSite(key, domain)
+    const again = await createSite(same, domain)
+    expect([first.status, again.status, again.data]).toEqual([201, 201, first.data])
+  })
+
+  test('of many at once is done once, and all get the same answer', async () => {
+    const domain = newDomain()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => createSite('at-once', domain)))
+    const [site] = await sitesOf()
+    for (const { status, data } of answers) expect([status, data]).toEqual([201, site as Site])
+    expect(await sitesOf()).toHaveLength(1)
+  })
+
+  test('of an administrator creates one subscription and one user', async () => {
+    const admin = await panel.admin()
+    const hosting = { user_id: ada.id, name: 'Second' }
+    const subscriptions = [1, 2].map(() => post('/admin/subscriptions', 'sub', hosting, admin))
+    const [one, two] = await Promise.all(subscriptions)
+    expect([one?.status, two?.status, two?.data]).toEqual([201, 201, one?.data])
+    expect((await panel.get<unknown[]>('/subscriptions', ada.token)).data).toHaveLength(2)
+
+    const eve = { email: 'eve@example.com', name: 'Eve', role: 'customer' }
+    const first = await post<{ activation: { token: string } }>('/admin/users', 'user', eve, admin)
+    const again = await post('/admin/users', 'user', eve, admin)
+    expect([first.status, again.status, again.data]).toEqual([201, 201, first.data])
+    // The token opens an account: it is kept sealed.
+    const kept = JSON.stringify(await panel.context.store.read.select().from(idempotentAnswers))
+    expect(kept).not.toContain(first.data.activation.token)
+    expect(kept).not.toContain('eve@example.com')
+  })
+})
+
+describe('the key of a request', () => {
+  test('is 409 for another request, which is not done', async () => {
+    const domain = newDomain()
+    await createSite('taken', domain)
+    const others = [
+      await createSite('taken', newDomain()),
+      await post('/sites', 'taken', { domain, aliases: [newDomain()] }),
+      await post('/sites?subscription_id=1', 'taken', { domain }),
+      await post('/auth/api-keys', 'taken', { name: 'Other' }),
+    ]
+    for (const { status, error, message } of others) {
+      expect([status, error, message]).toEqual([
+        409,
+        'conflict',
+        'Idempotency-Key: was used for another request; choose a new one for each',
+      ])
+    }
+    expect(await sitesOf()).toHaveLength(1)
+  })
+
+  test('means nothing to another user', async () => {
+    const bob = await panel.customer()
+    await panel.subscription(bob.id)
+    const [adas, bobs] = [await createSite('same', newDomain()), await createSite('same', newDomain(), bob.token)]
+    expect([adas.status, bobs.status]).toEqual([201, 201])
+    expect(bobs.data.id).not.toBe(adas.data.id)
+  })
+
+  test('is forgotten after a day', async () => {
+    const admin = await panel.admin()
+    const hosting = { user_id: ada.id, name: 'Daily' }
+    const first = await post<{ id: number }>('/admin/subscriptions', 'daily', hosting, admin)
+    panel.clock.advance(DAY_SECONDS - 1)
+    const later = await panel.login('admin@localhost', panel.adminPassword())
+    expect((await post<{ id: number }>('/admin/subscriptions', 'daily', hosting, later)).data.id).toBe(first.data.id)
+    panel.clock.advance(1)
+    const next = await post<{ id: number }>('/admin/subscriptions', 'daily', hosting, later)
+    expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([201, null])
+    expect(next.data.id).toBeGreaterThan(first.data.id)
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['an empty string', '""'],
+    ['a space', 'a b'],
+    ['a list', '"a", "b"'],
+    ['two words', 'a, b'],
+    ['a parameter', '"a";b=1'],
+    ['an open quote', '"a'],
+    ['a letter beyond ASCII', 'é'],
+    ['256 characters', 'x'.repeat(256)],
+  ])('that is %s is 400, and nothing is done', async (_, key) => {
+    const answer = await createSite(key, newDomain())
+    expect([answer.status, answer.message]).toEqual([
+      400,
+      'Idempotency-Key: must be one string of 1 to 255 printable characters',
+    ])
+    expect(await sitesOf()).toEqual([])
+  })
+})
+
+describe('an error', () => {
+  test('is not kept: the same request is done once its reason is gone', async () => {
+    const { data: subscription } = await panel.get<{ id: number }[]>('/subscriptions', ada.token)
+    const change = async (status: string) =>
+      panel.patch(`/admin/subscriptions/${subscription[0]?.id}`, await panel.admin(), { status })
+    await change('suspended')
+    const domain = newDomain()
+    expect((await createSite('patient', domain)).status).toBe(409)
+    await change('active')
+    const done = await createSite('patient', domain)
+    expect([done.status, done.headers.get('idempotent-replayed')]).toEqual([201, null])
+  })
+
+  test('of the keeping undoes the creation: neither is there without the other', async () => {
+    const row = (number: number) => ({
+      userId: ada.id,
+      keyHash: `${number}`,
+      fingerprint: '',
+      answer: '',
+      createdAt: 0,
+      expiresAt: panel.clock.now() + 1000,
+    })
+    await panel.context.store.write(async (tx) => {
+      for (let from = 0; from < 10_000; from += 1000) {
+        await tx.insert(idempotentAnswers).values(Array.from({ length: 1000 }, (_, index) => row(from + index)))
+      }
+    })
+    const answer = await createSite('one-too-many', newDomain())
+    expect([answer.status, answer.message]).toEqual([
+      409,
+      'Idempotency-Key: at most 10000 are kept a day; go on without',
+    ])
+    expect(await sitesOf()).toEqual([])
+    // Others are kept apart, and so is what has expired.
+    panel.clock.advance(1)
+    expect((await createSite('one-too-many', newDomain())).status).toBe(201)
+  })
+
+  test('without a credential, or without the right, comes before any key', async () => {
+    const domain = newDomain()
+    await createSite('private', domain)
+    const headers = { 'idempotency-key': 'private' }
+    expect((await panel.send('POST', '/sites', { body: { domain }, headers })).status).toBe(401)
+    expect((await post('/admin/users', 'private', {})).status).toBe(403)
+    await panel.patch(`/admin/users/${ada.id}`, await panel.admin(), { status: 'disabled' })
+    expect((await createSite('private', domain)).status).toBe(401)
+  })
+})
+
+describe('an API key', () => {
+  test('is created once, and its secret is in the first answer alone', async () => {
+    const body = { name: 'Deploy' }
+    const first = await post<{ id: number; key: string }>('/auth/api-keys', 'key', body)
+    expect(first.status).toBe(201)
+    const again = await post('/auth/api-keys', 'key', body)
+    expect([again.status, again.error, again.message]).toEqual([
+      409,
+      'conflict',
+      `API key ${first.data.id} was created by the first of these requests, and shown in its answer alone: delete it and create another`,
+    ])
+    expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toHaveLength(1)
+    // As the contract says: of the key itself, its hash is all that is stored, also by whoever could open the box.
+    const answers = await panel.context.store.read.select().from(idempotentAnswers)
+    const secretBox = createSecretBox(loadSecret(`${panel.data}/totp.key`, { create: false }))
+    for (const { userId, keyHash, answer } of answers.filter(({ userId }) => userId === ada.id)) {
+      expect(secretBox.open(answer, `idempotency:${userId}:${keyHash}`)).not.toContain(first.data.key)
+    }
+  })
+
+  test('of many requests at once is one', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => post('/auth/api-keys', 'keys', { name: 'Parallel' })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
+    expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toHaveLength(1)
+  })
+})
