@@ -1,8 +1,9 @@
 /** Password hashing: argon2id at OWASP's parameters, in a bounded queue, the same work for every kind of refusal. */
 import { AppError } from '../core/errors.ts'
+import { type Argon2, loadArgon2 } from './argon2.ts'
 
 /** OWASP Password Storage Cheat Sheet: m = 19 MiB, t = 2, p = 1 (Bun's p is always 1). */
-const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
+const ARGON2ID = { memoryCost: 19_456, timeCost: 2 }
 
 /** A hash that nobody's password has, at the same parameters: what an unknown user's password is compared with. */
 const DECOY_HASH = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1$${'A'.repeat(43)}$${'A'.repeat(43)}`
@@ -41,6 +42,12 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
   const waiting: (() => void)[] = []
   let running = 0
   let hashed = 0
+  let argon2: Promise<Argon2> | undefined
+
+  function loaded(): Promise<Argon2> {
+    argon2 ??= loadArgon2()
+    return argon2
+  }
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (running >= limits.concurrent) {
@@ -61,17 +68,16 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
   }
 
   return {
-    hash: (password) => inTurn(() => Bun.password.hash(normalizePassword(password), ARGON2ID)),
+    hash: (password) => inTurn(async () => (await loaded()).hash(normalizePassword(password), ARGON2ID)),
     verify: (password, load) =>
       inTurn(async () => {
         const hash = await load()
-        // Bun answers an empty password and a malformed hash at once, which would tell accounts apart by time.
+        const { verify } = await loaded()
+        const ofNobody = () => verify('decoy', DECOY_HASH).then(() => false)
+        // What is refused without being computed would tell accounts apart by time. Bun does that to an empty password.
         const comparable = password !== '' && hash !== null && isArgon2id(hash)
-        const matches = await Bun.password.verify(
-          comparable ? normalizePassword(password) : 'decoy',
-          comparable ? hash : DECOY_HASH,
-        )
-        return comparable && matches ? hash : undefined
+        const matches = await (comparable ? verify(normalizePassword(password), hash).catch(ofNobody) : ofNobody())
+        return hash !== null && matches ? hash : undefined
       }),
     isOutdated(hash) {
       const { memoryCost, timeCost } = costsOf(hash)

@@ -129,6 +129,13 @@ describe('a fresh installation', () => {
     expect(await domains(kept.key)).toEqual([200, ['ada.example']])
   })
 
+  test('hashes passwords with the native code in it', () => {
+    using database = new Database(here.inData('ncp.db'), { readonly: true })
+    const rows = database.query<{ hash: string }, []>('SELECT password_hash AS hash FROM users').all()
+    // Its salts have 16 bytes, those of the runtime's own implementation 32.
+    expect(rows.map(({ hash }) => hash.split('$')[4]?.length)).toEqual([22, 22])
+  })
+
   test('serves the reference, its assets and the document out of the binary', async () => {
     const page = await (await panel.request('/api/docs')).text()
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '')

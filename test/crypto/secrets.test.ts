@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bunArgon2, loadArgon2 } from '../../src/crypto/argon2.ts'
 import { createPasswords } from '../../src/crypto/passwords.ts'
 import { loadSecret } from '../../src/crypto/secret.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
@@ -76,6 +77,29 @@ describe('a sealed secret', () => {
   })
 })
 
+describe('argon2id', () => {
+  const costs = { memoryCost: 19_456, timeCost: 2 }
+
+  test('runs as native code on a machine that has the addon', async () => {
+    // Bun's salts have 32 bytes, the addon's 16.
+    expect((await (await loadArgon2()).hash('x', costs)).split('$')[4]).toHaveLength(22)
+  })
+
+  test('of either implementation is verified by the other, also with characters beyond ASCII', async () => {
+    const native = await loadArgon2()
+    for (const password of ['x', 'Grüße, 東京 🗼', 'y'.repeat(256), ' ', 'nul\0byte']) {
+      for (const [maker, verifier] of [
+        [native, bunArgon2],
+        [bunArgon2, native],
+      ] as const) {
+        const hash = await maker.hash(password, costs)
+        expect(await verifier.verify(password, hash)).toBeTrue()
+        expect(await verifier.verify(`${password}x`, hash)).toBeFalse()
+      }
+    }
+  })
+})
+
 describe('password hashing', () => {
   test('is argon2id at OWASP’s parameters', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 1 })
@@ -98,6 +122,8 @@ describe('password hashing', () => {
       ['x', ''],
       ['x', 'plain'],
       ['x', bomb],
+      ['x', `${hash}A`],
+      ['x', hash.replace(/[^$]+$/, 'AA')],
     ] as const) {
       const before = passwords.hashed
       expect(await passwords.verify(password, async () => stored)).toBeUndefined()
