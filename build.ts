@@ -8,7 +8,8 @@ const unfinished = `${workshop}/ncp`
 
 mkdirSync(workshop, { recursive: true })
 const result = await Bun.build({
-  entrypoints: ['src/main.ts'],
+  // The second runs in a thread of its own.
+  entrypoints: ['src/main.ts', 'src/backup/worker.ts'],
   // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
   minify: false,
   // Half the start-up time; it needs ESM, or the build machine's path would be baked in.

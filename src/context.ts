@@ -2,6 +2,9 @@
 import { mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { version } from '../package.json' with { type: 'json' }
+import { backupDirectory, listBackups } from './backup/catalogue.ts'
+import { runBackup } from './backup/run.ts'
 import type { Config } from './config/schema.ts'
 import { panel } from './core/actor.ts'
 import type { Clock } from './core/clock.ts'
@@ -29,6 +32,7 @@ import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
 import { createHealth } from './features/health/health.ts'
 import { createIdempotency } from './features/idempotency/idempotency.ts'
+import { createBackupSchedule } from './features/settings/backup-schedule.ts'
 import { createSettings } from './features/settings/settings.ts'
 import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
@@ -44,6 +48,9 @@ import { createMailer, type Mailer } from './mail/mailer.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createRequestCounters } from './metrics/requests.ts'
 import type { Certificate } from './tls/pem.ts'
+
+/** From here and not from beside it: in the binary everything is one file at the top, but for this one. */
+const BACKUP_THREAD = new URL('./backup/worker.ts', import.meta.url)
 
 export type Context = Awaited<ReturnType<typeof createContext>>
 
@@ -178,6 +185,21 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     findDefaultSubscription: subscriptions.findDefault,
   })
 
+  const backups = createBackupSchedule({
+    clock,
+    log,
+    readSettings: settings.read,
+    newestAt: () => listBackups(backupDirectory(config)).at(-1)?.createdAt,
+    make: (keep) =>
+      runBackup(BACKUP_THREAD, {
+        data: config.data,
+        directory: backupDirectory(config),
+        nowMs: clock.now(),
+        version,
+        keep,
+      }),
+  })
+
   let isReady = false
   let certificate: Certificate | undefined
   const every = (ms: number, work: () => Promise<void>, failure: string) => {
@@ -228,6 +250,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     sites,
     idempotency: createIdempotency({ store, clock, secretBox }),
     pages: createPageCache(store),
+    backups,
     requests: createRequestCounters(),
     /** The certificate that is served; undefined over plain HTTP. */
     certificate: {
@@ -257,6 +280,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {
       for (const timer of timers) clearInterval(timer)
+      await backups.stop()
       await passwordReset.flush()
       await outbox.stop()
       await usage.flush()

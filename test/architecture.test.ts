@@ -14,7 +14,8 @@ type Layer = (typeof layers)[number]
 function layerOf(file: string): Layer {
   const [, folder = '', feature, name] = file.split('/')
   if (folder === 'core') return 'core'
-  if (['config', 'crypto', 'db', 'limiter', 'mail', 'metrics', 'system', 'tls'].includes(folder)) return 'technical'
+  if (['backup', 'config', 'crypto', 'db', 'limiter', 'mail', 'metrics', 'system', 'tls'].includes(folder))
+    return 'technical'
   if (folder === 'features') return /^([a-z-]+-)?routes\.ts$|^model\.ts$/.test(name ?? '') ? 'routes' : 'service'
   if (folder === 'http') return 'http'
   if (folder === 'docs') return 'routes'
@@ -94,10 +95,12 @@ test('response headers are set in the visit, where `set.headers` would be lost',
   expect(files.filter((file) => /set\.headers\b/.test(sourceOf(file)))).toEqual(['src/http/visit.ts'])
 })
 
-test('only the store and the migrations know SQLite', () => {
+test('only what is in db/ knows SQLite', () => {
   expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
+    'src/db/data-lock.ts',
     'src/db/data-version.ts',
     'src/db/migrate.ts',
+    'src/db/snapshot.ts',
     'src/db/store.ts',
   ])
 })

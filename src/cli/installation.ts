@@ -12,7 +12,7 @@ import { configOf } from './flags.ts'
 import { openLog } from './open-log.ts'
 
 /** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
-function installed(config: Config): Config {
+export function installed(config: Config): Config {
   if (existsSync(join(config.data, 'ncp.db'))) return config
   throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { addAudit } from './audit.ts'
+import { addBackup } from './backup.ts'
 import { addCert } from './cert.ts'
 import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
@@ -34,6 +35,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addKey(program)
   addSession(program)
   addAudit(program)
+  addBackup(program)
   addHealth(program)
   addConfig(program)
   addCert(program)

@@ -40,6 +40,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   let listener: Listener | undefined
   try {
     context.outbox.start()
+    context.backups.start()
     const adminPassword = await context.initialAdmin.ensure()
     const credentials = demo ? await seedDemo(context) : undefined
     const certificate = await certificateOf(config, systemClock)

@@ -23,6 +23,7 @@ export type Config = {
   limitProbe: number
   drainDelaySeconds: number
   drainSeconds: number
+  backupDir: string | undefined
   metricsHost: string
   metricsPort: number | undefined
   logLevel: LogLevel
@@ -195,6 +196,14 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     default: 10,
     parse: whole(0, 600),
     help: 'seconds that requests in flight get to finish once the port is closed',
+  },
+  backupDir: {
+    env: 'NCP_BACKUP_DIR',
+    flag: '--backup-dir <dir>',
+    type: 'text',
+    default: undefined,
+    parse: text,
+    help: 'directory of the backups, made with mode 0700 (default: backups in the data directory)',
   },
   metricsHost: {
     env: 'NCP_METRICS_HOST',

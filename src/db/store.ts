@@ -1,9 +1,11 @@
 /** The database behind two words, `read` and `write`. Nothing above this file knows that it is SQLite. */
 import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
 import { createDurations, type Durations } from '../core/durations.ts'
 import { AppError } from '../core/errors.ts'
+import { shareDirectory } from './data-lock.ts'
 import { createDataVersion } from './data-version.ts'
 import { migrate } from './migrate.ts'
 import * as tables from './tables.ts'
@@ -41,9 +43,20 @@ export type Store = {
  *
  * @param path a file in a directory that exists; it gets mode 0600
  * @param nowMs the time to record for migrations
- * @throws Error when the file is newer than this program, damaged or locked
+ * @throws Error when the file is newer than this program, damaged or locked, or while a backup is being restored
  */
 export function openStore(path: string, nowMs: number): Store {
+  const release = shareDirectory(dirname(path))
+  try {
+    return open(path, nowMs, release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/** @param release gives the directory back */
+function open(path: string, nowMs: number, release: () => void): Store {
   // SQLite would make the file 0644; its WAL and shared-memory files take the mode of the database file.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
@@ -112,6 +125,7 @@ export function openStore(path: string, nowMs: number): Store {
       // Into the database file, so that a copy of it alone is whole.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       writer.close()
+      release()
     },
   }
 }

@@ -114,9 +114,10 @@ export const flag = (description?: string) =>
   t.Boolean({ examples: [true], ...(description !== undefined && { description }) })
 
 /** A whole number in a body. */
-export function whole({ minimum, maximum, example }: { minimum: number; maximum: number; example: number }) {
+export function whole(options: { minimum: number; maximum: number; example: number; description?: string }) {
+  const { minimum, maximum, example, description } = options
   return checked<number>(
-    { type: 'integer', minimum, maximum, examples: [example] },
+    { type: 'integer', minimum, maximum, examples: [example], ...(description !== undefined && { description }) },
     {
       type: 'an integer',
       isType: Number.isInteger,

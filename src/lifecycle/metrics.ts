@@ -9,7 +9,7 @@ import { type MetricsListener, serveMetrics } from '../metrics/listener.ts'
  * @throws Error when the port is taken
  */
 export function startMetrics(context: Context): MetricsListener | undefined {
-  const { config, clock, log, outbox, readiness, certificate, limiter, store, requests, passwords } = context
+  const { config, clock, log, backups, outbox, readiness, certificate, limiter, store, requests, passwords } = context
   if (config.metricsPort === undefined) return undefined
   return serveMetrics(
     {
@@ -20,6 +20,7 @@ export function startMetrics(context: Context): MetricsListener | undefined {
       passwords,
       store,
       countWaitingMails: outbox.countWaiting,
+      newestBackupAt: backups.newestAt,
       isReady: readiness.is,
       certificateExpiresAt: () => certificate.get()?.expiresAt,
       eventLoopLag: watchEventLoop(),

@@ -14,6 +14,8 @@ export type MetricSources = {
   passwords: { running: number; waiting: number }
   store: { waits: Durations; sizes(): { database: number; wal: number } }
   countWaitingMails(): Promise<number>
+  /** When the newest backup was made, in milliseconds since the epoch. */
+  newestBackupAt(): number | undefined
   isReady(): boolean
   /** Milliseconds since the epoch; undefined over plain HTTP. */
   certificateExpiresAt(): number | undefined
@@ -107,10 +109,12 @@ export function createRegistry(sources: MetricSources): Registry {
   ])
 
   gauge('ncp_event_loop_lag_seconds', 'Longest delay of the event loop since the last scrape.', sources.eventLoopLag)
-  gauge('ncp_certificate_expiry_timestamp_seconds', 'When the served certificate expires.', () => {
-    const expiresAt = sources.certificateExpiresAt()
-    return expiresAt === undefined ? undefined : expiresAt / 1000
-  })
+  gauge('ncp_certificate_expiry_timestamp_seconds', 'When the served certificate expires.', () =>
+    inSeconds(sources.certificateExpiresAt()),
+  )
+  gauge('ncp_backup_newest_timestamp_seconds', 'When the newest backup was made; missing without one.', () =>
+    inSeconds(sources.newestBackupAt()),
+  )
   gauge('ncp_outbox_waiting_mails', 'Mails that wait for the mail server.', sources.countWaitingMails)
 
   counter('process_cpu_seconds_total', 'Processor time, user and system, in seconds.', [], function* () {
@@ -154,6 +158,10 @@ class CollectedHistogram extends Histogram {
     })
     return { name, help, type: 'histogram', values }
   }
+}
+
+function inSeconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1000
 }
 
 function mostFileDescriptors(): number | undefined {

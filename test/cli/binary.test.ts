@@ -71,6 +71,7 @@ describe('a fresh installation', () => {
       'ncp.db': '0600',
       'ncp.db-shm': '0600',
       'ncp.db-wal': '0600',
+      'ncp.lock': '0600',
       tls: '0700',
       'tls/cert.pem': '0600',
       'tls/key.pem': '0600',

@@ -15,6 +15,7 @@ let url: string
 beforeAll(async () => {
   here = await install()
   panel = await here.serve([], { NCP_METRICS_PORT: '0', NCP_LIMIT_ANONYMOUS: '20' })
+  expect((await here.run(['backup', 'create'])).exitCode).toBe(0)
   url = await until('the line with the address', () => /^metrics on (\S+)$/m.exec(panel.stdout())?.[1])
 })
 afterAll(() => here.remove())
@@ -91,6 +92,7 @@ test('tell of the process, the database, the certificate and the outbox', async 
     ['ncp_database_write_wait_seconds_count', 1],
     ['ncp_event_loop_lag_seconds', 0],
     ['ncp_certificate_expiry_timestamp_seconds', Date.now() / 1000],
+    ['ncp_backup_newest_timestamp_seconds', Date.now() / 1000 - 3600],
     ['ncp_outbox_waiting_mails', 0],
     ['process_cpu_seconds_total', 0.01],
     ['process_resident_memory_bytes', 1e7],

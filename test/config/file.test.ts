@@ -64,6 +64,7 @@ describe('a file', () => {
       limit_probe = 5
       drain_delay_seconds = 6
       drain_seconds = 7
+      backup_dir = "/var/backups/ncp"
       metrics_host = "::1"
       metrics_port = 9443
       log_level = "debug"

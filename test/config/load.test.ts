@@ -77,6 +77,7 @@ describe('a value', () => {
       limitProbe: ['5', 5],
       drainDelaySeconds: ['0', 0],
       drainSeconds: ['600', 600],
+      backupDir: ['/var/backups/ncp', '/var/backups/ncp'],
       metricsHost: ['::1', '::1'],
       metricsPort: ['9443', 9443],
       logLevel: ['debug', 'debug'],

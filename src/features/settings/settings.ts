@@ -15,14 +15,26 @@ export type SettingValues = {
   requireTwoFactor: (typeof REQUIRE_TWO_FACTOR)[number]
   /** How long audit entries are kept, in days: 1 to 3,650. */
   auditRetentionDays: number
+  /** Hours between two backups: 1 to 720; 0 makes none. */
+  backupIntervalHours: number
+  /** How many backups stay: 1 to 365. */
+  backupKeep: number
 }
 export type SettingChanges = Partial<SettingValues>
 
 export const JWT_TTL_SECONDS = { minimum: 60, maximum: 2_592_000 }
 export const REQUIRE_TWO_FACTOR = ['nobody', 'administrators', 'everyone'] as const
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 3650 }
+export const BACKUP_INTERVAL_HOURS = { minimum: 0, maximum: 720 }
+export const BACKUP_KEEP = { minimum: 1, maximum: 365 }
 
-const defaults: SettingValues = { jwtTtlSeconds: 86_400, requireTwoFactor: 'nobody', auditRetentionDays: 365 }
+const defaults: SettingValues = {
+  jwtTtlSeconds: 86_400,
+  requireTwoFactor: 'nobody',
+  auditRetentionDays: 365,
+  backupIntervalHours: 24,
+  backupKeep: 7,
+}
 
 export type SettingsOptions = { store: Store; clock: Clock; audit: RecordAudit }
 

@@ -7,7 +7,13 @@ import { decodeJwt } from 'jose'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
 
 /** What is in force until somebody says otherwise. */
-const DEFAULTS = { jwt_ttl_seconds: 86_400, require_2fa: 'nobody', audit_retention_days: 365 }
+const DEFAULTS = {
+  jwt_ttl_seconds: 86_400,
+  require_2fa: 'nobody',
+  audit_retention_days: 365,
+  backup_interval_hours: 24,
+  backup_keep: 7,
+}
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 
 let panel: Panel
@@ -24,7 +30,7 @@ const read = (as = admin) => panel.get<typeof DEFAULTS>('/admin/settings', as)
 const change = (body: unknown, as = admin) => panel.patch<typeof DEFAULTS>('/admin/settings', as, body)
 const secondsOf = (token: string) => (decodeJwt(token).exp ?? 0) - Math.floor(panel.clock.now() / 1000)
 
-test('have defaults: a JWT is valid for a day, nobody must enrol, the audit log goes back a year', async () => {
+test('have defaults: a JWT is valid for a day, nobody must enrol, the audit log goes back a year, backups a week', async () => {
   const fresh = await startPanel()
   const answer = await fresh.get('/admin/settings', await fresh.admin())
   expect([answer.status, answer.message, answer.data]).toEqual([200, '', DEFAULTS])

@@ -1,0 +1,17 @@
+/** A thread that makes one backup: reading a whole database takes seconds, which no request should wait for. */
+import { type CreateBackupOptions, createBackup } from './create.ts'
+
+export type WorkerAnswer = { name: string; bytes: number } | { failure: string }
+
+declare const self: Worker
+
+self.onmessage = async ({ data }: MessageEvent<CreateBackupOptions>) => {
+  let answer: WorkerAnswer
+  try {
+    const { name, bytes } = await createBackup(data)
+    answer = { name, bytes }
+  } catch (error) {
+    answer = { failure: (error as Error).message }
+  }
+  self.postMessage(answer)
+}

@@ -1,0 +1,94 @@
+/** Makes backups on time, as the settings say. */
+import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import type { SettingValues } from './settings.ts'
+
+export type BackupScheduleOptions = {
+  clock: Clock
+  log: Log
+  readSettings(): Promise<SettingValues>
+  /** When the newest backup was made, in milliseconds since the epoch; undefined where there is none. */
+  newestAt(): number | undefined
+  /** Makes one, and leaves as many as `keep`. */
+  make(keep: number): Promise<{ name: string; bytes: number }>
+}
+
+export type BackupSchedule = ReturnType<typeof createBackupSchedule>
+
+/** How often to look whether the settings have changed: whoever switches backups on wants to see one. */
+const POLL_MS = 2000
+const LOOK_MS = 60_000
+const HOUR_MS = 3_600_000
+/** After one that failed; the operator has been told. */
+const RETRY_MS = HOUR_MS
+
+export function createBackupSchedule({ clock, log, readSettings, newestAt, make }: BackupScheduleOptions) {
+  let timer: ReturnType<typeof setInterval> | undefined
+  let seen: SettingValues | undefined
+  let sinceLookMs = 0
+  let failedAt = Number.NEGATIVE_INFINITY
+  let making: Promise<void> | undefined
+
+  function isDue(intervalHours: number): boolean {
+    const now = clock.now()
+    const newest = newestAt()
+    // One from the future was made while the clock was wrong, and says nothing.
+    if (newest !== undefined && newest <= now && now - newest < intervalHours * HOUR_MS) return false
+    return now - failedAt >= RETRY_MS || now < failedAt
+  }
+
+  async function makeDue(): Promise<void> {
+    const { backupIntervalHours, backupKeep } = await readSettings()
+    if (backupIntervalHours === 0 || !isDue(backupIntervalHours)) return
+    try {
+      const { name, bytes } = await make(backupKeep)
+      failedAt = Number.NEGATIVE_INFINITY
+      log.info({ backup: name, bytes }, 'backup made')
+    } catch (err) {
+      failedAt = clock.now()
+      log.error({ err }, 'no backup was made; it is tried again in an hour')
+    }
+  }
+
+  /** Makes a backup if it is time for one. Resolves when that is done. Never throws. */
+  function look(): Promise<void> {
+    making ??= makeDue()
+      .catch((err) => log.error({ err }, 'backups: the settings could not be read'))
+      .finally(() => {
+        making = undefined
+      })
+    return making
+  }
+
+  async function poll(): Promise<void> {
+    const values = await readSettings()
+    const { backupIntervalHours, backupKeep } = seen ?? values
+    const isChanged = values.backupIntervalHours !== backupIntervalHours || values.backupKeep !== backupKeep
+    seen = values
+    sinceLookMs += POLL_MS
+    if (!isChanged && sinceLookMs < LOOK_MS) return
+    sinceLookMs = 0
+    if (isChanged) failedAt = Number.NEGATIVE_INFINITY
+    await look()
+  }
+
+  return {
+    look,
+    newestAt,
+
+    /** Begins to look: for the process that serves. */
+    start(): void {
+      const pollSafely = () => poll().catch((err) => log.error({ err }, 'backups: settings not read'))
+      // Once now: what is changed from here on is a change.
+      pollSafely()
+      timer = setInterval(pollSafely, POLL_MS)
+      timer.unref()
+    },
+
+    /** A backup under way is finished first. */
+    async stop(): Promise<void> {
+      clearInterval(timer)
+      await making
+    },
+  }
+}
