@@ -11,6 +11,7 @@ import { exitCode } from './exit.ts'
 import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
 import { addManual } from './manual.ts'
+import { addMigrate } from './migrate.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addSession } from './session.ts'
@@ -36,6 +37,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addSession(program)
   addAudit(program)
   addBackup(program)
+  addMigrate(program)
   addHealth(program)
   addConfig(program)
   addCert(program)

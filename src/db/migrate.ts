@@ -1,6 +1,6 @@
 /** Brings a database to this program's schema: in order, each file once, all or nothing. */
-import type { Database } from 'bun:sqlite'
-import { chmodSync } from 'node:fs'
+import { Database } from 'bun:sqlite'
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { migrations as bundled, type Migration } from './migrations.ts'
 
 type Applied = { name: string; hash: string }
@@ -42,6 +42,46 @@ export function migrate(
   }).immediate()
 }
 
+export type MigrationState = {
+  name: string
+  /** Milliseconds since the epoch; undefined for one that has not been applied. */
+  appliedAt: number | undefined
+  /** Whether this program knows it, and knows it as it was applied. */
+  isOurs: boolean
+}
+
+/**
+ * What has been applied and what would be, in order. Changes nothing.
+ *
+ * @throws Error when the file is no database of the panel
+ */
+export function readMigrationStates(path: string): MigrationState[] {
+  const db = new Database(path, { readonly: true })
+  try {
+    const sql = 'SELECT name, hash, applied_at FROM schema_migrations ORDER BY name'
+    const applied = db.query<Applied & { applied_at: number }, []>(sql).all()
+    const known = applied.map(({ name, hash, applied_at }, position) => {
+      const ours = bundled[position]
+      return { name, appliedAt: applied_at, isOurs: ours !== undefined && ours.name === name && hashOf(ours) === hash }
+    })
+    const pending = bundled.slice(applied.length)
+    return [...known, ...pending.map(({ name }) => ({ name, appliedAt: undefined, isOurs: true }))]
+  } finally {
+    db.close()
+  }
+}
+
+/** Migrates a database that nobody has open. @throws Error as `migrate` does */
+export function migrateFile(path: string, nowMs: number): void {
+  const db = new Database(path, { readwrite: true, create: false, strict: true })
+  try {
+    db.run('PRAGMA synchronous = FULL')
+    migrate(db, { path, nowMs })
+  } finally {
+    db.close()
+  }
+}
+
 function appliedMigrations(db: Database): Applied[] {
   return db.query<Applied, []>('SELECT name, hash FROM schema_migrations ORDER BY name').all()
 }
@@ -61,9 +101,17 @@ function pendingMigrations(applied: Applied[], migrations: readonly Migration[])
   return migrations.slice(applied.length)
 }
 
+/** One that is there already is of an attempt that failed, and may be older than what has been written since. */
 function snapshot(db: Database, path: string): void {
-  db.query('VACUUM INTO ?').run(path)
-  chmodSync(path, 0o600)
+  // Of this process alone: two that start at once both make one.
+  const unfinished = `${path}.new-${process.pid}`
+  rmSync(unfinished, { force: true })
+  db.query('VACUUM INTO ?').run(unfinished)
+  chmodSync(unfinished, 0o600)
+  const file = openSync(unfinished, 'r')
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(unfinished, path)
 }
 
 function hashOf({ sql }: Migration): string {

@@ -73,6 +73,17 @@ test('a rebuilt parent table keeps its children, and a copy from before is besid
   expect(before.query('SELECT name FROM schema_migrations').all()).toEqual([{ name: '0000_parent' }])
 })
 
+test('a copy from before that is there already, from an attempt that failed, is replaced', () => {
+  run(parent)
+  const bad = { ...rebuild, sql: 'CREATE TABLE parent (id INTEGER) STRICT;' }
+  for (let attempt = 0; attempt < 2; attempt++) expect(() => run(parent, bad)).toThrow('table parent already exists')
+  db.run("INSERT INTO parent VALUES (1, 'later')")
+  run(parent, rebuild)
+  using before = new Database(join(directory, 'test.db.before-0001_rebuild'))
+  expect(before.query('SELECT name FROM parent').all()).toEqual([{ name: 'later' }])
+  expect(readdirSync(directory).filter((name) => name.includes('.new'))).toEqual([])
+})
+
 describe('a migration that', () => {
   test.each([
     [

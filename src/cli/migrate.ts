@@ -1,0 +1,57 @@
+/** `ncp migrate …`: what this version would change in the database, and the change itself, apart from a start. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { systemClock } from '../core/clock.ts'
+import { formatTimestamp } from '../core/timestamp.ts'
+import { seizeDirectory } from '../db/data-lock.ts'
+import { type MigrationState, migrateFile, readMigrationStates } from '../db/migrate.ts'
+import { configOf, withSettings } from './flags.ts'
+import { installed } from './installation.ts'
+import { print, printJson } from './output.ts'
+
+export function addMigrate(program: Command): void {
+  const migrate = program.command('migrate').description("bring the database to this version's schema")
+
+  withSettings(migrate.command('status'), ['data'])
+    .description('tell which migrations have been applied and which would be; changes nothing')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: true }, command: Command) => {
+      const states = readMigrationStates(await databaseOf(command))
+      if (json) printJson(states.map(toJson))
+      else for (const state of states) print(line(state))
+      const foreign = states.find(({ isOurs }) => !isOurs)
+      if (foreign) throw new Error(`${foreign.name} is not known to this version; run the one that applied it`)
+    })
+
+  withSettings(migrate.command('up'), ['data'])
+    .description(
+      'apply what is pending, as ncp serve does at its start; a copy from before is kept beside the database',
+    )
+    .action(async (_: unknown, command: Command) => {
+      const { data } = installed(await configOf(command))
+      const path = join(data, 'ncp.db')
+      const release = seizeDirectory(data)
+      if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
+      try {
+        const pending = readMigrationStates(path).filter(({ appliedAt }) => appliedAt === undefined)
+        migrateFile(path, systemClock.now())
+        for (const { name } of pending) print(`applied ${name}`)
+        print(pending[0] ? `a copy from before is in ${path}.before-${pending[0].name}` : 'nothing to apply')
+      } finally {
+        release()
+      }
+    })
+}
+
+async function databaseOf(command: Command): Promise<string> {
+  return join(installed(await configOf(command)).data, 'ncp.db')
+}
+
+function line({ name, appliedAt, isOurs }: MigrationState): string {
+  const when = appliedAt === undefined ? 'pending' : formatTimestamp(appliedAt)
+  return isOurs ? `${name}\t${when}` : `${name}\t${when}\tunknown`
+}
+
+function toJson({ name, appliedAt, isOurs }: MigrationState) {
+  return { name, applied_at: appliedAt === undefined ? null : formatTimestamp(appliedAt), known: isOurs }
+}
