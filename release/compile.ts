@@ -1,0 +1,45 @@
+/** Compiles the program for one kind of machine: one file with the runtime, the migrations and the docs page inside. */
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** `baseline` is for processors without AVX2, `musl` for Alpine and its like. */
+export const TARGETS = ['linux-x64', 'linux-x64-baseline', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'] as const
+export type Target = (typeof TARGETS)[number]
+
+/**
+ * @param outfile where the program goes
+ * @param target undefined is this machine
+ * @returns the files that went into it, by path from the repository
+ * @throws Error with what the compiler says
+ */
+export async function compile(outfile: string, target?: Target): Promise<string[]> {
+  // Moved at the end: whoever runs or copies the last binary meanwhile keeps a whole one. The file's name goes into it,
+  // its folder does not: two builds of one commit are the same.
+  const workshop = join(dirname(outfile), `${process.pid}`)
+  const unfinished = join(workshop, 'ncp')
+  mkdirSync(workshop, { recursive: true })
+  const result = await Bun.build({
+    // The second runs in a thread of its own.
+    entrypoints: ['src/main.ts', 'src/backup/worker.ts'],
+    // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
+    minify: false,
+    // Half the start-up time; it needs ESM, or the build machine's path would be baked in.
+    bytecode: true,
+    format: 'esm',
+    metafile: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    compile: {
+      outfile: unfinished,
+      ...(target && { target: `bun-${target}` as Bun.Build.CompileTarget }),
+      // The working directory is not the program's: a `.env` or `bunfig.toml` there must change nothing.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+    },
+  })
+  if (!result.success) throw new Error(result.logs.join('\n'))
+  renameSync(unfinished, outfile)
+  rmSync(workshop, { recursive: true })
+  return Object.keys(result.metafile?.inputs ?? {})
+}

@@ -1,0 +1,47 @@
+/** Makes all that is published of a version in `dist/release/`: programs, Debian packages, bill of materials, sums. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import manifest from '../package.json' with { type: 'json' }
+import { compile, TARGETS, type Target } from './compile.ts'
+import { buildDeb } from './deb.ts'
+import { billOfMaterials } from './sbom.ts'
+
+const DIRECTORY = 'dist/release'
+const RUNNABLE = 'dist/ncp'
+const PACKAGES = [
+  { target: 'linux-x64', architecture: 'amd64' },
+  { target: 'linux-arm64', architecture: 'arm64' },
+] as const
+
+const fileOf = (target: Target) => join(DIRECTORY, `ncp-${manifest.version}-${target}`)
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+rmSync(DIRECTORY, { recursive: true, force: true })
+mkdirSync(DIRECTORY, { recursive: true })
+const time = timeOfCommit()
+
+const inputs = await compile(RUNNABLE)
+for (const target of TARGETS) {
+  await compile(fileOf(target), target)
+  say(fileOf(target))
+}
+for (const { target, architecture } of PACKAGES) {
+  say(buildDeb({ binary: fileOf(target), architecture, runnable: RUNNABLE, directory: DIRECTORY, time }))
+}
+writeFileSync(join(DIRECTORY, 'ncp.cdx.json'), `${billOfMaterials(inputs, time * 1000)}\n`)
+writeFileSync(join(DIRECTORY, 'SHA256SUMS'), sums())
+say(join(DIRECTORY, 'SHA256SUMS'))
+
+/** As `sha256sum --check` reads it. */
+function sums(): string {
+  return readdirSync(DIRECTORY)
+    .sort()
+    .map((name) => `${Bun.SHA256.hash(readFileSync(join(DIRECTORY, name)), 'hex')}  ${name}\n`)
+    .join('')
+}
+
+/** Seconds since the epoch: nothing in a release depends on when it was made. */
+function timeOfCommit(): number {
+  const { stdout } = Bun.spawnSync(['git', 'log', '-1', '--format=%ct'])
+  return Number(stdout.toString()) || 0
+}

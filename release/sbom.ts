@@ -1,0 +1,81 @@
+/** The bill of materials in CycloneDX: every package that is in the program, and the runtime that carries it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as CDX from '@cyclonedx/cyclonedx-library'
+import lock from '../bun.lock'
+import manifest from '../package.json' with { type: 'json' }
+
+type PackageManifest = { name: string; version: string; description?: string; license?: string }
+
+/**
+ * @param inputs the files that went into the program, by path from the repository
+ * @param time milliseconds since the epoch, of the commit: the same commit gives the same document
+ * @returns CycloneDX 1.6 in JSON
+ */
+export function billOfMaterials(inputs: readonly string[], time: number): string {
+  const program = new CDX.Models.Component(CDX.Enums.ComponentType.Application, manifest.name, {
+    bomRef: `${manifest.name}@${manifest.version}`,
+    version: manifest.version,
+    description: manifest.description,
+    licenses: new CDX.Models.LicenseRepository([new CDX.Models.SpdxLicense(manifest.license)]),
+  })
+  const bom = new CDX.Models.Bom({
+    metadata: new CDX.Models.Metadata({ component: program, timestamp: new Date(time) }),
+  })
+  const components = [runtime(), ...packagesOf(inputs).map(component)]
+  for (const part of components) {
+    bom.components.add(part)
+    program.dependencies.add(part.bomRef)
+  }
+  const normalizer = new CDX.Serialize.JSON.Normalize.Factory(CDX.Spec.Spec1dot6)
+  return new CDX.Serialize.JsonSerializer(normalizer).serialize(bom, { sortLists: true, space: 2 })
+}
+
+function runtime(): CDX.Models.Component {
+  const { bun: version } = manifest.engines
+  return new CDX.Models.Component(CDX.Enums.ComponentType.Platform, 'bun', {
+    bomRef: `bun@${version}`,
+    version,
+    description: 'JavaScript runtime, with SQLite and BoringSSL inside',
+    purl: `pkg:npm/bun@${version}`,
+    licenses: new CDX.Models.LicenseRepository([new CDX.Models.SpdxLicense('MIT')]),
+  })
+}
+
+/** The folders of packages, sorted: `node_modules/a`, `node_modules/@b/c`, `node_modules/a/node_modules/d`. */
+function packagesOf(inputs: readonly string[]): string[] {
+  const folders = inputs.flatMap(
+    (path) => /^(?:\.\/)?((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+  )
+  return [...new Set(folders)].sort()
+}
+
+function component(folder: string): CDX.Models.Component {
+  const { name, version, description, license }: PackageManifest = JSON.parse(
+    readFileSync(join(folder, 'package.json'), 'utf8'),
+  )
+  const [, group, plainName = name] = /^(@[^/]+)\/(.+)$/.exec(name) ?? []
+  return new CDX.Models.Component(CDX.Enums.ComponentType.Library, plainName, {
+    bomRef: `${name}@${version}`,
+    version,
+    ...(group !== undefined && { group }),
+    ...(description !== undefined && { description }),
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    hashes: new CDX.Models.HashDictionary([[CDX.Enums.HashAlgorithm['SHA-512'], integrityOf(name, version)]]),
+    licenses: new CDX.Models.LicenseRepository(license === undefined ? [] : [licenseOf(license)]),
+  })
+}
+
+function licenseOf(license: string): CDX.Models.License {
+  return CDX.SPDX.isSupportedSpdxId(license)
+    ? new CDX.Models.SpdxLicense(license)
+    : new CDX.Models.LicenseExpression(license)
+}
+
+/** SHA-512 of the package as it came from the registry, in hex. @throws Error for one that the lock file doesn't know */
+function integrityOf(name: string, version: string): string {
+  const locked = Object.values(lock.packages).find(([id]) => id === `${name}@${version}`)
+  const integrity = locked?.findLast((part) => typeof part === 'string' && part.startsWith('sha512-'))
+  if (typeof integrity !== 'string') throw new Error(`bun.lock knows no ${name}@${version}`)
+  return Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex')
+}
