@@ -1,4 +1,4 @@
-/** The Debian package: the program with its unit, its user, its documentation and a first configuration. */
+/** The Debian package: the program with its unit, its user, its manual, completions and a first configuration. */
 import {
   chmodSync,
   copyFileSync,
@@ -20,7 +20,7 @@ export type DebOptions = {
   binary: string
   /** Debian's name of its kind of machine. */
   architecture: 'amd64' | 'arm64'
-  /** The same program for this machine, which writes its own unit and configuration. */
+  /** The same program for this machine, which writes its own unit, configuration, manual and completions. */
   runnable: string
   /** Where the package goes. */
   directory: string
@@ -29,6 +29,11 @@ export type DebOptions = {
 }
 
 const INSTALLED = '/usr/bin/ncp'
+const COMPLETIONS = {
+  bash: 'usr/share/bash-completion/completions/ncp',
+  zsh: 'usr/share/zsh/vendor-completions/_ncp',
+  fish: 'usr/share/fish/vendor_completions.d/ncp.fish',
+}
 const SCRIPTS = ['postinst', 'prerm', 'postrm']
 
 /**
@@ -49,6 +54,9 @@ export function buildDeb({ binary, architecture, runnable, directory, time }: De
     for (const folder of ['etc/systemd', 'etc/sysusers.d']) rmSync(join(tree, folder), { recursive: true })
 
     copyFileSync(binary, place('usr/bin/ncp'))
+    writeFileSync(place('usr/share/man/man1/ncp.1.gz'), gzipSync(run(runnable, 'man')))
+    for (const [shell, path] of Object.entries(COMPLETIONS))
+      writeFileSync(place(path), run(runnable, 'completion', shell))
     copyFileSync('LICENSE', place('usr/share/doc/ncp/copyright'))
     writeFileSync(place('usr/share/doc/ncp/changelog.gz'), gzipSync(readFileSync('CHANGELOG.md')))
     cpSync('docs/operations', place('usr/share/doc/ncp/operations'), { recursive: true })
@@ -86,8 +94,9 @@ function control(architecture: string): string {
     .join('')
 }
 
-/** @throws Error with what the command said */
-function run(command: string, ...args: string[]): void {
-  const { exitCode, stderr } = Bun.spawnSync([command, ...args], { stderr: 'pipe' })
+/** @returns what the command printed. @throws Error with what it complained of */
+function run(command: string, ...args: string[]): Buffer {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([command, ...args], { stdout: 'pipe', stderr: 'pipe' })
   if (exitCode !== 0) throw new Error(`${command} ended with ${exitCode}: ${stderr}`)
+  return stdout
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import * as CDX from '@cyclonedx/cyclonedx-library'
 import manifest from '../../package.json' with { type: 'json' }
 
@@ -99,6 +100,8 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
       expect(read('usr/lib/sysusers.d/ncp.conf')).toContain('\nu ncp ')
       expect(read('DEBIAN/conffiles')).toBe('/etc/ncp/ncp.toml\n')
       expect(read('DEBIAN/control')).toContain(`\nVersion: ${manifest.version}\n`)
+      expect(gunzipSync(readFileSync(join(tree, 'usr/share/man/man1/ncp.1.gz'))).toString()).toContain('.TH NCP 1')
+      expect(read('usr/share/bash-completion/completions/ncp')).toContain('complete -F _ncp ncp')
       run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')])
     })
 
