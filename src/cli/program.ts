@@ -16,6 +16,7 @@ import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addSession } from './session.ts'
 import { addSystemd } from './systemd.ts'
+import { addUpgrade } from './upgrade.ts'
 import { addUser } from './user.ts'
 
 /**
@@ -42,6 +43,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addConfig(program)
   addCert(program)
   addSystemd(program)
+  addUpgrade(program)
   addCompletion(program)
   addManual(program)
   program

@@ -1,26 +1,13 @@
 /** What is published of a version: the same from the same commit, a package that Debian takes, all that is in it by name. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import * as CDX from '@cyclonedx/cyclonedx-library'
 import manifest from '../../package.json' with { type: 'json' }
+import { type Checkout, checkOut, run } from '../harness/checkout.ts'
 
-const REPOSITORY = resolve(import.meta.dir, '../..')
-/** All that a build reads. */
-const SOURCES = [
-  'build.ts',
-  'bun.lock',
-  'CHANGELOG.md',
-  'deploy',
-  'docs',
-  'drizzle',
-  'LICENSE',
-  'package.json',
-  'release',
-  'src',
-]
 const TIME = 1_700_000_000
 
 setDefaultTimeout(120_000)
@@ -31,27 +18,11 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(workshop, { recursive: true, force: true }))
 
-/** Runs a command to its end. @throws Error when it fails */
-function run(command: string[], cwd = workshop): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, stdout: 'pipe', stderr: 'pipe' })
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${stderr}`)
-  return stdout.toString()
-}
-
 const sumOf = (path: string) => Bun.SHA256.hash(readFileSync(path), 'hex')
 
-/** A copy of the sources in a folder of its own, as another machine would have it. */
-function checkout(name: string): string {
-  const directory = join(workshop, name)
-  mkdirSync(directory)
-  for (const source of SOURCES) cpSync(join(REPOSITORY, source), join(directory, source), { recursive: true })
-  run(['cp', '-al', join(REPOSITORY, 'node_modules'), directory])
-  return directory
-}
-
 /** Makes program, package and bill of materials as a release does, of this kind of machine alone. */
-function release(directory: string): { program: string; deb: string; bom: string } {
-  const script = `
+function release({ script, path }: Checkout): { program: string; deb: string; bom: string } {
+  const deb = script(`
     import { writeFileSync } from 'node:fs'
     import { compile } from './release/compile.ts'
     import { buildDeb } from './release/deb.ts'
@@ -60,21 +31,20 @@ function release(directory: string): { program: string; deb: string; bom: string
     const options = { architecture: process.arch === 'arm64' ? 'arm64' : 'amd64', directory: 'dist', time: ${TIME} }
     writeFileSync('dist/ncp.cdx.json', billOfMaterials(inputs, ${TIME}000))
     process.stdout.write(buildDeb({ binary: 'dist/ncp', runnable: 'dist/ncp', ...options }))
-  `
-  const deb = run([process.execPath, '-e', script], directory)
-  return { program: join(directory, 'dist/ncp'), deb, bom: join(directory, 'dist/ncp.cdx.json') }
+  `)
+  return { program: path('dist/ncp'), deb, bom: path('dist/ncp.cdx.json') }
 }
 
 // Debian's tool; anywhere else there is nothing to try the package with.
 describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
   let first: ReturnType<typeof release>
   beforeAll(() => {
-    first = release(checkout('first'))
+    first = release(checkOut(join(workshop, 'first')))
   })
 
   test('two releases are the same, whatever the folder and the umask', () => {
     const before = process.umask(0o077)
-    const second = release(checkout('elsewhere'))
+    const second = release(checkOut(join(workshop, 'elsewhere')))
     process.umask(before)
     for (const file of ['program', 'deb', 'bom'] as const) {
       expect([file, sumOf(second[file])]).toEqual([file, sumOf(first[file])])
@@ -82,7 +52,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
   })
 
   test('the program tells its version and names no folder of the machine that made it', () => {
-    expect(run([first.program, 'version'])).toBe(`${manifest.version}\n`)
+    expect(run([first.program, 'version'], workshop)).toBe(`${manifest.version}\n`)
     expect(readFileSync(first.program).includes(workshop)).toBe(false)
   })
 
@@ -90,29 +60,29 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
     let tree: string
     beforeAll(() => {
       tree = join(workshop, 'tree')
-      run(['dpkg-deb', '--raw-extract', first.deb, tree])
+      run(['dpkg-deb', '--raw-extract', first.deb, tree], workshop)
     })
     const read = (path: string) => readFileSync(join(tree, path), 'utf8')
 
     test('has the program, a unit that starts it, its user and a configuration that an upgrade leaves alone', () => {
-      expect(run([join(tree, 'usr/bin/ncp'), 'version'])).toBe(`${manifest.version}\n`)
+      expect(run([join(tree, 'usr/bin/ncp'), 'version'], workshop)).toBe(`${manifest.version}\n`)
       expect(read('usr/lib/systemd/system/ncp.service')).toContain('\nExecStart=/usr/bin/ncp serve\n')
       expect(read('usr/lib/sysusers.d/ncp.conf')).toContain('\nu ncp ')
       expect(read('DEBIAN/conffiles')).toBe('/etc/ncp/ncp.toml\n')
       expect(read('DEBIAN/control')).toContain(`\nVersion: ${manifest.version}\n`)
       expect(gunzipSync(readFileSync(join(tree, 'usr/share/man/man1/ncp.1.gz'))).toString()).toContain('.TH NCP 1')
       expect(read('usr/share/bash-completion/completions/ncp')).toContain('complete -F _ncp ncp')
-      run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')])
+      run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')], workshop)
     })
 
     test('is root’s, can be read by all and written by nobody else', () => {
-      for (const line of run(['dpkg-deb', '--contents', first.deb]).trim().split('\n')) {
+      for (const line of run(['dpkg-deb', '--contents', first.deb], workshop).trim().split('\n')) {
         expect(line).toMatch(/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /)
       }
     })
 
     test('has scripts that a shell understands', () => {
-      for (const script of ['postinst', 'prerm', 'postrm']) run(['sh', '-n', join(tree, 'DEBIAN', script)])
+      for (const script of ['postinst', 'prerm', 'postrm']) run(['sh', '-n', join(tree, 'DEBIAN', script)], workshop)
     })
   })
 

@@ -8,7 +8,7 @@ import { normalizeDomain } from '../../src/features/sites/domain.ts'
 import { readBearer } from '../../src/http/bearer.ts'
 
 const root = join(import.meta.dir, '../..')
-const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].map((file) => ({
+const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].sort().map((file) => ({
   file,
   text: readFileSync(join(root, file), 'utf8'),
 }))
@@ -16,8 +16,8 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
 
 /** What speaks to other servers besides the mailer: each of them checks where it goes. */
 const OUTBOUND: string[] = []
-/** Commands of the operator, never the server, that run another program: systemd's own. */
-const CHILDREN = ['src/cli/systemd.ts']
+/** Commands of the operator, never the server, that run another program: systemd's own, or another version of this. */
+const CHILDREN = ['src/cli/systemd.ts', 'src/cli/upgrade.ts']
 const HASHES = ['src/crypto/totp.ts']
 const LISTENERS = ['src/http/listen.ts', 'src/metrics/listener.ts']
 

@@ -1,0 +1,123 @@
+/** `ncp upgrade`: another version, checked, tried on a copy, put in place, and taken back when it isn't ready. */
+import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { execPath } from 'node:process'
+import type { Command } from 'commander'
+import { hashOfFile } from '../backup/files.ts'
+import { configOf, withSettings } from './flags.ts'
+import { installed } from './installation.ts'
+import { print } from './output.ts'
+
+type UpgradeOptions = { sums?: string; service: string; config?: string }
+
+/** Runs a command of `program` on a data directory, as the user that the data belongs to. @returns what it printed */
+type RunNcp = (program: string, data: string, ...command: string[]) => string
+
+export function addUpgrade(program: Command): void {
+  withSettings(program.command('upgrade'), ['data'])
+    .description('replace this program, where systemd runs it, by another version; come back when that is not ready')
+    .argument('<file>', 'the other version of the program')
+    .option('--sums <file>', 'the checksums of its release (default: SHA256SUMS beside it)')
+    .option('--service <name>', 'the unit that runs the panel', 'ncp')
+    .action(async (file: string, options: UpgradeOptions, command: Command) => {
+      const { data } = installed(await configOf(command))
+      await upgrade(file, resolve(data), options)
+    })
+}
+
+/** @throws Error that says what failed; this version is in place as before */
+async function upgrade(file: string, data: string, options: UpgradeOptions): Promise<void> {
+  if (execPath.startsWith('/usr/bin/')) throw new Error(`${execPath} is a package's: install that of the other version`)
+  const next = `${execPath}.next`
+  const ncp = runnerFor(data, options.config)
+  try {
+    // A copy: what is checked is what will run.
+    copyFileSync(file, next)
+    chmodSync(next, 0o755)
+    await requireSum(next, file, options.sums ?? join(dirname(file), 'SHA256SUMS'))
+    const version = run([next, 'version']).trim()
+    const migrates = tryOnCopy(next, data, ncp)
+    print(`version ${version} takes a copy of the database`)
+    exchange({ next, data, migrates, service: options.service, ncp })
+    print(`version ${version} runs; the one before is ${execPath}.previous`)
+  } finally {
+    rmSync(next, { force: true })
+  }
+}
+
+/**
+ * Restores a backup with the other version, and migrates that.
+ *
+ * @returns whether it migrates
+ */
+function tryOnCopy(next: string, data: string, ncp: RunNcp): boolean {
+  const trial = join(data, 'upgrade-trial')
+  rmSync(trial, { recursive: true, force: true })
+  const backup = backUp(data, ncp)
+  print(`backed up to ${backup}`)
+  try {
+    ncp(next, trial, 'backup', 'restore', backup)
+    ncp(next, trial, 'migrate', 'up')
+  } finally {
+    rmSync(trial, { recursive: true, force: true })
+  }
+  const states: { applied_at: string | null }[] = JSON.parse(ncp(next, data, 'migrate', 'status', '--json'))
+  return states.some(({ applied_at }) => applied_at === null)
+}
+
+type Exchange = { next: string; data: string; migrates: boolean; service: string; ncp: RunNcp }
+
+/** Between the two versions nothing runs and nobody writes, so that going back loses nothing. */
+function exchange({ next, data, migrates, service, ncp }: Exchange): void {
+  const previous = `${execPath}.previous`
+  let isExchanged = false
+  let backup: string | undefined
+  // A half-done exchange would be worse than one that can't be interrupted.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  run(['systemctl', 'stop', service])
+  try {
+    if (migrates) backup = backUp(data, ncp)
+    renameSync(execPath, previous)
+    renameSync(next, execPath)
+    isExchanged = true
+    // The unit counts as started when the panel serves.
+    run(['systemctl', 'start', service])
+  } catch (error) {
+    run(['systemctl', 'stop', service])
+    if (isExchanged) renameSync(previous, execPath)
+    if (isExchanged && backup !== undefined) ncp(execPath, data, 'backup', 'restore', backup)
+    run(['systemctl', 'start', service])
+    throw new Error(`the other version did not become ready, and this one runs again: ${(error as Error).message}`)
+  }
+}
+
+/** @returns the path of the backup */
+function backUp(data: string, ncp: RunNcp): string {
+  return JSON.parse(ncp(execPath, data, 'backup', 'create', '--json')).path
+}
+
+/** @throws Error when the release's list has no such file, or another sum for it */
+async function requireSum(copy: string, file: string, sums: string): Promise<void> {
+  if (!existsSync(sums)) throw new Error(`${sums} is not there: download it with the program, or name it with --sums`)
+  const name = basename(file)
+  const [, expected] =
+    readFileSync(sums, 'utf8').match(new RegExp(`^([0-9a-f]{64}) [ *]${RegExp.escape(name)}$`, 'm')) ?? []
+  if (expected === undefined) throw new Error(`${sums} has no checksum of ${name}`)
+  if ((await hashOfFile(copy)) !== expected) throw new Error(`${name} is not what ${sums} says: download it again`)
+}
+
+function runnerFor(data: string, config: string | undefined): RunNcp {
+  const { uid, gid } = statSync(data)
+  // What root writes into the data of a service user, the service could not read.
+  const owner = process.getuid?.() === 0 ? { uid, gid } : {}
+  const settings = config === undefined ? [] : ['--config', config]
+  return (program, directory, ...command) => run([program, ...command, '--data', directory, ...settings], owner)
+}
+
+/** @throws Error with what the command complained of */
+function run(command: string[], owner: { uid?: number; gid?: number } = {}): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { ...owner, stdout: 'pipe', stderr: 'pipe' })
+  if (exitCode !== 0)
+    throw new Error(`${command.slice(0, 3).join(' ')} ended with ${exitCode}: ${stderr.toString().trim()}`)
+  return stdout.toString()
+}

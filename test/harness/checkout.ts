@@ -1,0 +1,60 @@
+/** A copy of the sources in a folder of its own, to build another version of the program from. */
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const REPOSITORY = resolve(import.meta.dir, '../..')
+/** All that a build reads. */
+const SOURCES = [
+  'build.ts',
+  'bun.lock',
+  'CHANGELOG.md',
+  'deploy',
+  'docs',
+  'drizzle',
+  'LICENSE',
+  'package.json',
+  'release',
+  'src',
+]
+
+export type Checkout = ReturnType<typeof checkOut>
+
+export function checkOut(directory: string) {
+  mkdirSync(directory, { recursive: true })
+  for (const source of SOURCES) cpSync(join(REPOSITORY, source), join(directory, source), { recursive: true })
+  run(['cp', '-al', join(REPOSITORY, 'node_modules'), directory], REPOSITORY)
+
+  return {
+    directory,
+    path: (...names: string[]) => join(directory, ...names),
+
+    /** @throws Error when the file doesn't hold the text: the test would change nothing */
+    replace(path: string, text: string, replacement: string): void {
+      const file = join(directory, path)
+      const before = readFileSync(file, 'utf8')
+      if (!before.includes(text)) throw new Error(`${path} does not hold: ${text}`)
+      writeFileSync(
+        file,
+        before.replace(text, () => replacement),
+      )
+    },
+
+    write: (path: string, text: string) => writeFileSync(join(directory, path), text),
+
+    /** Runs a script with the folder as its working directory. @returns what it printed */
+    script: (source: string) => run([process.execPath, '-e', source], directory),
+
+    /** @returns the path of the program */
+    build(): string {
+      run([process.execPath, 'build.ts'], directory)
+      return join(directory, 'dist/ncp')
+    },
+  }
+}
+
+/** Runs a command to its end. @returns what it printed. @throws Error when it fails */
+export function run(command: string[], cwd: string): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, stdout: 'pipe', stderr: 'pipe' })
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${stderr}`)
+  return stdout.toString()
+}
