@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { existingCertificate, ownCertificate, ownDirectory } from '../tls/certificate.ts'
+import { isIssued, issueAndKeep } from '../tls/issued.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { configOf, withSettings } from './flags.ts'
 import { print, printJson } from './output.ts'
@@ -23,22 +24,27 @@ export function addCert(program: Command): void {
     })
 
   withSettings(cert.command('renew'), ['data'])
-    .description("make the panel's own certificate anew; a running panel serves it within a minute")
+    .description('make or order the certificate anew, whatever its age; a running panel serves it within a minute')
     .action(async (_: unknown, command: Command) => {
       const config = await configOf(command)
       if (config.tlsCert !== undefined) {
         throw new ConfigError([`--tls-cert: ${config.tlsCert} is renewed by whoever issued it, and read again then`])
       }
-      certificateFor(config)
-      const { path, fingerprint } = await ownCertificate(ownDirectory(config), systemClock, { renew: true })
+      const { path, fingerprint } = isIssued(config) ? await issueAndKeep(config) : await renewOwn(config)
       print(`certificate ${path}, SHA-256 ${fingerprint}`)
     })
+}
+
+/** @throws ConfigError where no panel has made one yet */
+function renewOwn(config: Config): Promise<Certificate> {
+  certificateFor(config)
+  return ownCertificate(ownDirectory(config), systemClock, { renew: true })
 }
 
 /** @throws ConfigError where there is none */
 function certificateFor(config: Config): Certificate {
   if (!config.tls) throw new ConfigError(['tls: is switched off, so that there is no certificate'])
-  const certificate = existingCertificate(config)
+  const certificate = existingCertificate(config, systemClock)
   if (certificate) return certificate
   throw new ConfigError([`--data: ${config.data} holds no certificate; 'ncp serve' makes one`])
 }

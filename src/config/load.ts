@@ -124,6 +124,10 @@ function contradictions(config: Config): string[] {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     problems.push('--tls-cert and --tls-key: give both or neither')
   }
+  const { acmeDomains, tls } = config
+  if (acmeDomains?.length > 0 && (tlsCert !== undefined || tls === false)) {
+    problems.push('NCP_ACME_DOMAINS: asks for a certificate, where --tls-cert gives one or --no-tls wants none')
+  }
   for (const key of ['mailFrom', 'publicUrl'] as const) {
     // A value that broke its own rule is not there at all, and has been named already.
     const isMissing = key in config && config[key] === undefined

@@ -40,6 +40,23 @@ export function addressRanges(value: string): string[] {
   return ranges
 }
 
+/** Names of this machine that are proved over HTTP: no wildcards and no addresses (RFC 8555 §8.3). */
+export function domainNames(value: string): string[] {
+  const names = value.split(',').flatMap((entry) => entry.trim().toLowerCase() || [])
+  if (!names.every((name) => DOMAIN_NAME.test(name) && name.length <= 253)) {
+    throw new Error('must be full domain names in ASCII, separated by commas')
+  }
+  return [...new Set(names)]
+}
+
+/** Labels of RFC 1123, two at least, the last one no number. */
+const DOMAIN_NAME = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
+
+export function httpsUrl(value: string): string {
+  if (URL.parse(value)?.protocol !== 'https:') throw new Error('must be an https:// URL')
+  return value
+}
+
 export function email(value: string): string {
   if (!isEmailAddress(value)) throw new Error('must be an email address')
   return value

@@ -1,7 +1,7 @@
 /** Every setting of the program: its key, its default, how it is read, and the help that `--help` prints. */
 import { LOG_LEVELS, type LogLevel } from '../core/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
-import { addressRanges, email, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
+import { addressRanges, domainNames, email, httpsUrl, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
 
 export type Config = {
   data: string
@@ -10,6 +10,11 @@ export type Config = {
   tls: boolean
   tlsCert: string | undefined
   tlsKey: string | undefined
+  acmeDomains: string[]
+  acmeEmail: string | undefined
+  acmeDirectory: string
+  acmeHttpPort: number
+  acmeWebroot: string | undefined
   adminEmail: string
   publicUrl: string | undefined
   mailServer: MailServer | undefined
@@ -104,6 +109,41 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     default: undefined,
     parse: text,
     help: 'private key of the certificate in PEM',
+  },
+  acmeDomains: {
+    env: 'NCP_ACME_DOMAINS',
+    type: 'list',
+    default: [],
+    parse: domainNames,
+    help: "names, separated by commas, for which an authority issues the certificate (ACME); accepts the authority's terms",
+  },
+  acmeEmail: {
+    env: 'NCP_ACME_EMAIL',
+    type: 'text',
+    default: undefined,
+    parse: email,
+    help: 'whom the authority may write to',
+  },
+  acmeDirectory: {
+    env: 'NCP_ACME_DIRECTORY',
+    type: 'text',
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
+    parse: httpsUrl,
+    help: "the authority's directory; https://acme-staging-v02.api.letsencrypt.org/directory to try it out",
+  },
+  acmeHttpPort: {
+    env: 'NCP_ACME_HTTP_PORT',
+    type: 'number',
+    default: 80,
+    parse: whole(1, 65_535),
+    help: 'port that is open during a proof, to which port 80 of the names must lead',
+  },
+  acmeWebroot: {
+    env: 'NCP_ACME_WEBROOT',
+    type: 'text',
+    default: undefined,
+    parse: text,
+    help: 'instead of the port: directory of the web server that serves port 80 of the names',
   },
   adminEmail: {
     env: 'NCP_ADMIN_EMAIL',

@@ -6,9 +6,11 @@ import type { ProcessLog } from '../core/log.ts'
 import type { Listener } from '../http/listener.ts'
 import type { ServiceManager } from '../system/notify-socket.ts'
 import { certificateOf } from '../tls/certificate.ts'
+import { isIssued } from '../tls/issued.ts'
 import { createCertificateKeeper } from '../tls/keeper.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { startHeartbeat } from './heartbeat.ts'
+import { startIssuance } from './issuance.ts'
 import { createReload } from './reload.ts'
 import { checkItself, localHost } from './self-check.ts'
 import { createStop } from './stop.ts'
@@ -51,6 +53,8 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       },
       log,
     })
+  const issuance =
+    keeper && isIssued(config) ? startIssuance({ config, clock, log, onIssued: keeper.recheck }) : undefined
   const reload = createReload({
     config,
     readConfig,
@@ -59,6 +63,8 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     async checkCertificate({ tlsCert, tlsKey }) {
       files = { ...config, tlsCert, tlsKey }
       await keeper?.recheck()
+      // Not waited for: an authority takes its time.
+      issuance?.retry()
     },
   })
   const stop = createStop({
@@ -67,6 +73,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       context.readiness.set(false)
       manager?.stopping()
       keeper?.stop()
+      issuance?.stop()
     },
     close: context.close,
     delayMs: config.drainDelaySeconds * 1000,
@@ -90,6 +97,8 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     manager?.ready(status)
   })
 
+  // Not waited for: until it is there, the panel's own certificate serves.
+  issuance?.check()
   if (!manager) return
   await checkItself({ host: localHost(config.host), port: listener.port, tls: certificate !== undefined })
   if (watchdogMs !== undefined) startHeartbeat({ watchdogMs, probe: context.probe, beat: manager.alive, log })

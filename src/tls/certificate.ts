@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { writePrivateFile } from '../crypto/secret.ts'
 import { givenCertificate } from './given.ts'
+import { isIssued, issuedCertificate } from './issued.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
 
 const RENEWAL_DAYS = 30
@@ -24,21 +25,26 @@ export function ownDirectory({ data }: Pick<Config, 'data'>): string {
  */
 export async function certificateOf(config: Config, clock: Clock): Promise<Certificate | undefined> {
   if (!config.tls) return undefined
-  if (config.tlsCert !== undefined) return existingCertificate(config)
+  if (config.tlsCert !== undefined || isIssued(config)) {
+    // Until the authority has issued one, the panel's own has to do.
+    const existing = existingCertificate(config, clock)
+    if (existing) return existing
+  }
   const directory = ownDirectory(config)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   return ownCertificate(directory, clock)
 }
 
 /**
- * The certificate of these settings as it is, whatever its age.
+ * The certificate of these settings as it is.
  *
- * @returns undefined where the installation has not made its own yet
+ * @returns undefined where there is none yet
  * @throws ConfigError for a given one that can't be used
  */
-export function existingCertificate(config: Config): Certificate | undefined {
+export function existingCertificate(config: Config, clock: Clock): Certificate | undefined {
   const { tlsCert, tlsKey } = config
   if (tlsCert !== undefined && tlsKey !== undefined) return givenCertificate(tlsCert, tlsKey)
+  if (isIssued(config)) return issuedCertificate(config, clock)
   const directory = ownDirectory(config)
   return read(join(directory, 'cert.pem'), join(directory, 'key.pem'))
 }

@@ -52,6 +52,10 @@ describe('a file', () => {
       tls = false
       tls_cert = "cert.pem"
       tls_key = "key.pem"
+      acme_email = "ops@example.com"
+      acme_directory = "https://ca.example.com/directory"
+      acme_http_port = 8080
+      acme_webroot = "/var/www"
       admin_email = "root@example.com"
       public_url = "https://panel.example.com"
       mail_from = "panel@example.com"
@@ -75,7 +79,9 @@ describe('a file', () => {
     const named = [...toml.matchAll(/^ *(\w+) = /gm)].map(([, name = '']) => name)
     const settings = Object.values(schema) as Setting<unknown>[]
     const keys = settings.map((setting) => fileKeyOf(setting) + (setting.secret ? '_file' : ''))
-    expect(named.sort()).toEqual(keys.sort())
+    // `acme_domains` goes with neither a given certificate nor plain HTTP.
+    expect([...named, 'acme_domains'].sort()).toEqual(keys.sort())
+    expect((await load('acme_domains = ["panel.example.com"]')).acmeDomains).toEqual(['panel.example.com'])
     expect(await load(toml)).toMatchObject({
       data: '/srv/ncp',
       host: '::1',

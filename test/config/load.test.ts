@@ -56,6 +56,11 @@ describe('a value', () => {
       tls: ['false', false],
       tlsCert: ['cert.pem', 'cert.pem'],
       tlsKey: ['key.pem', 'key.pem'],
+      acmeDomains: ['panel.example.com, WWW.example.com', ['panel.example.com', 'www.example.com']],
+      acmeEmail: ['ops@example.com', 'ops@example.com'],
+      acmeDirectory: ['https://ca.example.com/directory', 'https://ca.example.com/directory'],
+      acmeHttpPort: ['8080', 8080],
+      acmeWebroot: ['/var/www', '/var/www'],
       adminEmail: ['root@example.com', 'root@example.com'],
       publicUrl: ['https://panel.example.com/', 'https://panel.example.com'],
       mailServer: [
@@ -86,10 +91,15 @@ describe('a value', () => {
     }
     const keys = Object.keys(values) as (keyof Config)[]
     expect(keys.sort()).toEqual((Object.keys(schema) as (keyof Config)[]).sort())
-    const environment = Object.fromEntries(keys.map((key) => [schema[key].env, values[key][0]]))
-    expect(loadConfig({}, environment)).toEqual(
-      Object.fromEntries(keys.map((key) => [key, values[key][1]])) as unknown as Config,
-    )
+    // The one that goes with neither a given certificate nor plain HTTP.
+    const alone: keyof Config = 'acmeDomains'
+    expect(loadConfig({}, { [schema[alone].env]: values[alone][0] })[alone]).toEqual(values[alone][1])
+    const together = keys.filter((key) => key !== alone)
+    const environment = Object.fromEntries(together.map((key) => [schema[key].env, values[key][0]]))
+    expect(loadConfig({}, environment)).toEqual({
+      ...Object.fromEntries(together.map((key) => [key, values[key][1]])),
+      acmeDomains: [],
+    } as unknown as Config)
   })
 
   test('is not taken from a variable of another program', () => {
@@ -121,6 +131,21 @@ describe('is refused:', () => {
     ],
     [{ NCP_TLS_CERT: 'cert.pem' }, '--tls-cert and --tls-key: give both or neither'],
     [{ NCP_TLS_KEY: 'key.pem' }, '--tls-cert and --tls-key: give both or neither'],
+    [{ NCP_ACME_DOMAINS: 'localhost' }, 'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas'],
+    [
+      { NCP_ACME_DOMAINS: '*.example.com' },
+      'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas',
+    ],
+    [{ NCP_ACME_DOMAINS: '192.0.2.1' }, 'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas'],
+    [{ NCP_ACME_DIRECTORY: 'http://ca.example.com/' }, 'NCP_ACME_DIRECTORY: must be an https:// URL'],
+    [
+      { NCP_ACME_DOMAINS: 'a.example.com', NCP_TLS: 'false' },
+      'NCP_ACME_DOMAINS: asks for a certificate, where --tls-cert gives one or --no-tls wants none',
+    ],
+    [
+      { NCP_ACME_DOMAINS: 'a.example.com', NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
+      'NCP_ACME_DOMAINS: asks for a certificate, where --tls-cert gives one or --no-tls wants none',
+    ],
     [{ NCP_LIMIT_USERS: '200' }, 'NCP_LIMIT_USERS: is not a known setting'],
     [{ NCP_: '' }, 'NCP_: is not a known setting'],
   ] as [Environment, string][])('%j', (environment, problem) => {
