@@ -68,7 +68,10 @@ test('a second signal waits for no request any more', async () => {
   panel.signal('SIGTERM')
   await until('the port to close', () =>
     openConnection(panel.port).then(
-      (open) => open.close(),
+      (open) => {
+        open.close()
+        return false
+      },
       () => true,
     ),
   )

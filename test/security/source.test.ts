@@ -15,11 +15,12 @@ const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].sort().map((file
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
 /** What speaks to other servers besides the mailer: each of them checks where it goes. */
-const OUTBOUND: string[] = []
+const OUTBOUND = ['src/acme/client.ts']
 /** Commands of the operator, never the server, that run another program: systemd's own, or another version of this. */
 const CHILDREN = ['src/cli/systemd.ts', 'src/cli/upgrade.ts']
 const HASHES = ['src/crypto/totp.ts']
-const LISTENERS = ['src/http/listen.ts', 'src/metrics/listener.ts']
+/** The API, the metrics, and the proof for a certificate authority for as long as it is asked for. */
+const LISTENERS = ['src/acme/challenge.ts', 'src/http/listen.ts', 'src/metrics/listener.ts']
 
 describe('the program', () => {
   test('runs no code that it is given, and no other program for whoever asks', () => {
@@ -28,7 +29,7 @@ describe('the program', () => {
     expect(filesWith(/Bun\.spawn|Bun\.\$|child_process/)).toEqual(CHILDREN)
   })
 
-  test('asks no other server for anything, but the mail server that is configured', () => {
+  test('asks no other server for anything, but the mail server and the certificate authority that are configured', () => {
     expect(filesWith(/\bfetch\((?!request\))|new WebSocket|node:https?'|Bun\.connect/)).toEqual(OUTBOUND)
     expect(filesWith(/from 'nodemailer'/)).toEqual(['src/mail/mailer.ts'])
   })
@@ -41,7 +42,7 @@ describe('the program', () => {
     expect(filesWith(/\bmd5\b|\bsha-?1\b/i).filter((file) => !HASHES.includes(file))).toEqual([])
   })
 
-  test('listens at one place, and at another for metrics', () => {
+  test('listens at no place but those that are named', () => {
     expect(filesWith(/Bun\.serve|Bun\.listen|createServer\(/)).toEqual(LISTENERS)
   })
 })
