@@ -23,7 +23,10 @@ function bash(tree: CommandNode[]): string {
       return option.long && reply !== undefined ? [`    "${path} ${option.long}") ${reply}; return ;;`] : []
     }),
   )
-  const words = tree.map(({ path, ...node }) => `    "${path}") words="${wordsAfter(node).join(' ')}" ;;`)
+  const words = tree.map((node) => {
+    const files = takesFile(node) ? ' files=yes' : ''
+    return `    "${node.path}") words="${wordsAfter(node).join(' ')}"${files} ;;`
+  })
   return `# Completion of ncp for bash. Put it into /usr/share/bash-completion/completions/ncp, or: source <(ncp completion bash)
 _ncp_names() {
   local IFS=$'\\n'
@@ -31,7 +34,7 @@ _ncp_names() {
   COMPREPLY=($(compgen "$1" -- "$cur"))
 }
 _ncp() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} at='' next='' words='' word
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} at='' next='' words='' files='' word
   COMPREPLY=()
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
     next="\${at:+$at }$word"
@@ -46,6 +49,7 @@ ${values.join('\n')}
 ${words.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  if [[ $files == yes && $cur != -* ]]; then _ncp_names -f; fi
 }
 complete -F _ncp ncp
 `
@@ -79,6 +83,7 @@ function fish(tree: CommandNode[]): string {
     const choices = node.arguments.flatMap(({ argChoices = [] }) => argChoices)
     return [
       ...subcommands.map(({ name, description }) => `${at} -a ${name} -d ${quoted(description)}`),
+      ...(takesFile(node) ? [`${at} -F`] : []),
       ...choices.map((choice) => `${at} -a ${choice}`),
       ...options.map((option) => `${at} ${fishOption(option)} -d ${quoted(option.description)}`),
     ]
@@ -114,12 +119,16 @@ function fishOption(option: Option): string {
   }
 }
 
-function wordsAfter(node: Omit<CommandNode, 'path'>): string[] {
+function wordsAfter({ subcommands, options, ...node }: CommandNode): string[] {
   return [
-    ...node.subcommands.map(({ name }) => name),
+    ...subcommands.map(({ name }) => name),
     ...node.arguments.flatMap(({ argChoices = [] }) => argChoices),
-    ...node.options.flatMap(({ long }) => long ?? []),
+    ...options.flatMap(({ long }) => long ?? []),
   ]
+}
+
+function takesFile(node: Pick<CommandNode, 'arguments'>): boolean {
+  return node.arguments.some((argument) => argument.name() === 'file')
 }
 
 function quoted(text: string): string {

@@ -16,6 +16,8 @@ const CASES: { typed: string[]; some?: string[]; exactly?: string[] }[] = [
   { typed: ['user', 'create', '--json', '--role', 'c'], exactly: ['customer'] },
   { typed: ['user', 'create', '--email', ''], exactly: [] },
   { typed: ['completion', ''], some: ['bash', 'fish', 'zsh'] },
+  { typed: ['upgrade', 'my'], exactly: ['my cert.pem', 'my data'] },
+  { typed: ['upgrade', '--su'], exactly: ['--sums'] },
   { typed: ['serve', '--tls-cert', 'my'], exactly: ['my cert.pem', 'my data'] },
   { typed: ['serve', '--data', 'my'], exactly: ['my data'] },
 ]
