@@ -24,6 +24,7 @@ export function openListener(fetch: Fetch, options: ListenOptions) {
   const port = current.port ?? options.port
   const servers = new Set([current])
   let sharedPort: SharedPort | undefined
+  let isDraining = false
 
   function stop(server: Server): Promise<void> {
     const stopping = server.stop()
@@ -47,6 +48,7 @@ export function openListener(fetch: Fetch, options: ListenOptions) {
     async changeCertificate(tls: Tls): Promise<void> {
       // Loaded when it is needed, which may be never.
       sharedPort ??= (await import('../system/shared-port.ts')).sharePort(port)
+      if (isDraining) return
       const previous = current
       current = sharedPort.takeOver(() => start(fetch, { ...options, port, tls, reusePort: true }))
       servers.add(current)
@@ -61,6 +63,7 @@ export function openListener(fetch: Fetch, options: ListenOptions) {
 
     /** Takes no connection any more. Resolves when the requests in flight are answered. */
     async drain(): Promise<void> {
+      isDraining = true
       await Promise.all([...servers].map(stop))
     },
 

@@ -24,9 +24,17 @@ export function sharePort(port: number) {
   /** The sockets as the kernel keeps them: a new one at the end, the last one in the place of one that is closed. */
   let order = listenersOn(port)
   let newest: number | undefined
+  // Kept here, since the kernel reads it through a pointer that keeps nothing alive.
+  const instruction = new DataView(new ArrayBuffer(8))
 
-  function sendAllToNewest(): void {
-    if (newest !== undefined) setOption(newest, SO_ATTACH_REUSEPORT_CBPF, programReturning(order.indexOf(newest)))
+  function sendAllTo(socket: number): void {
+    instruction.setUint16(0, BPF_RET_K, true)
+    instruction.setUint32(4, order.indexOf(socket), true)
+    // struct sock_fprog: a length, and the pointer at its natural place.
+    const program = new DataView(new ArrayBuffer(16))
+    program.setUint16(0, 1, true)
+    program.setBigUint64(8, BigInt(ptr(instruction)), true)
+    setOption(socket, SO_ATTACH_REUSEPORT_CBPF, new Uint8Array(program.buffer))
   }
 
   return {
@@ -39,11 +47,15 @@ export function sharePort(port: number) {
     takeOver<Listener extends { stop(): unknown }>(listen: () => Listener): Listener {
       for (const socket of order) setOption(socket, SO_REUSEPORT, new Int32Array([1]))
       const listener = listen()
-      newest = listenersOn(port).find((socket) => !order.includes(socket))
-      if (newest !== undefined) order.push(newest)
+      const older = order
       try {
-        sendAllToNewest()
+        const opened = listenersOn(port).find((socket) => !older.includes(socket))
+        if (opened === undefined) throw new Error('the new listener is not to be found')
+        order = [...older, opened]
+        sendAllTo(opened)
+        newest = opened
       } catch (error) {
+        order = older
         listener.stop()
         throw error
       }
@@ -58,20 +70,9 @@ export function sharePort(port: number) {
         const last = order.pop()
         if (last !== undefined && last !== socket) order = order.map((known) => (known === socket ? last : known))
       }
-      sendAllToNewest()
+      if (newest !== undefined) sendAllTo(newest)
     },
   }
-}
-
-/** struct sock_fprog: a length, and a pointer to the instructions, here `return position`. */
-function programReturning(position: number): Uint8Array {
-  const instruction = new DataView(new ArrayBuffer(8))
-  instruction.setUint16(0, BPF_RET_K, true)
-  instruction.setUint32(4, position, true)
-  const program = new DataView(new ArrayBuffer(16))
-  program.setUint16(0, 1, true)
-  program.setBigUint64(8, BigInt(ptr(instruction)), true)
-  return new Uint8Array(program.buffer)
 }
 
 /** @returns the descriptors of this process that listen on `port` */
