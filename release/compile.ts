@@ -26,6 +26,8 @@ export async function compile(outfile: string, target?: Target): Promise<string[
     // Half the start-up time; it needs ESM, or the build machine's path would be baked in.
     bytecode: true,
     format: 'esm',
+    // What is imported only when it is needed is not read at the start, nor are the runtime's modules that it imports.
+    splitting: true,
     metafile: true,
     define: { 'process.env.NODE_ENV': '"production"' },
     compile: {

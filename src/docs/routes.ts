@@ -4,7 +4,6 @@ import favicon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
 import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import { type Visit, visit } from '../http/visit.ts'
-import { openApiDocument } from './openapi.ts'
 
 const PATH = '/api/docs'
 
@@ -47,6 +46,12 @@ const start = `SwaggerUIBundle({
 })
 `
 
+/** Loaded when somebody asks for it: the start need not wait for what makes the document. */
+async function describe(routes: AnyElysia): Promise<string> {
+  const { openApiDocument } = await import('./openapi.ts')
+  return Bun.YAML.stringify(await openApiDocument(routes), null, 2)
+}
+
 /** @param described the routes that the document describes */
 export function docsRoutes(described: AnyElysia) {
   let yaml: Promise<string> | undefined
@@ -66,7 +71,7 @@ export function docsRoutes(described: AnyElysia) {
     .get(
       '/openapi.yaml',
       async ({ visit }) => {
-        yaml ??= openApiDocument(described).then((document) => Bun.YAML.stringify(document, null, 2))
+        yaml ??= describe(described)
         return serve(visit, await yaml, 'application/yaml; charset=utf-8')
       },
       hidden,

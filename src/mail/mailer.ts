@@ -1,5 +1,5 @@
 /** Hands one mail to the mail server: plain text, one recipient, over TLS. */
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import { isLoopback } from '../core/loopback.ts'
 import type { MailServer } from './server.ts'
 
@@ -35,7 +35,7 @@ export function createMailer({ server, from, signature }: MailerOptions): Mailer
   const { host, port, implicitTls, credentials } = server
   // On the way to this machine nobody listens, and its mail server has a certificate of its own making at best.
   const crossesNetwork = !isLoopback(host)
-  const transport = createTransport({
+  const options = {
     host,
     port,
     secure: implicitTls,
@@ -50,10 +50,13 @@ export function createMailer({ server, from, signature }: MailerOptions): Mailer
     // A message is text, and never a path or an address to fetch it from.
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
+  } as const
+  let transport: Transporter | undefined
 
   return {
     async send({ to, subject, text }, signal) {
+      // Loaded with the first mail: the start need not wait for it.
+      transport ??= (await import('nodemailer')).createTransport(options)
       await transport.sendMail({
         from,
         // An object, so that the address is not parsed once more: a parser may find two in it.
