@@ -72,8 +72,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const store = openStore(inData('ncp.db'), clock.now())
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
 
+  // Not a count, which takes longer with each user.
+  const hasUsers = async () => (await store.read.select({ id: userTable.id }).from(userTable).limit(1)).length > 0
   // A secret is made with a new installation only: see `loadSecret`.
-  const isNew = (await store.read.$count(userTable)) === 0
+  const isNew = !(await hasUsers())
   const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
   const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
 
@@ -99,7 +101,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
     path: inData('initial-admin-password'),
-    countUsers: users.count,
+    hasUsers,
     hash: passwords.hash,
     createAdministrator: (email, hash) => users.create(panel, { email, name: 'Administrator', role: 'admin' }, hash),
   })

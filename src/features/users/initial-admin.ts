@@ -6,7 +6,7 @@ export type InitialAdminOptions = {
   email: string
   /** Where the password waits for the operator, mode 0600. */
   path: string
-  countUsers(): Promise<number>
+  hasUsers(): Promise<boolean>
   hash(password: string): Promise<string>
   createAdministrator(email: string, passwordHash: string): Promise<{ id: number }>
 }
@@ -20,7 +20,7 @@ export function createInitialAdmin(options: InitialAdminOptions) {
   return {
     /** @returns the password when the administrator was made just now */
     async ensure(): Promise<string | undefined> {
-      if ((await options.countUsers()) > 0) return undefined
+      if (await options.hasUsers()) return undefined
       const password = newToken()
       // The file first: after a crash in between, the next start finds no user and begins again.
       writePrivateFile(options.path, `${password}\n`)

@@ -1,0 +1,45 @@
+/**
+ * Measures the panel and its peers beside a bare `Bun.serve`, and writes RESULTS.md and the plot.
+ *
+ *   bun run bench            everything; a quarter of an hour
+ *   bun run bench --short    the panel alone; under two minutes, writes nothing
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { panelContests, peerContests, ROOT, removeRuns, WORK } from './contenders.ts'
+import { compete, type Pace } from './contest.ts'
+import { LARGE, makeData, SMALL } from './data.ts'
+import { measureGrowth } from './growth.ts'
+import { measureLogins, measureStart } from './moments.ts'
+import { plot } from './plot.ts'
+import type { Server } from './process.ts'
+import { formatTable, report } from './report.ts'
+
+export const SHORT: Pace = { rounds: 3, seconds: 1, warmUpSeconds: 3 }
+const FULL: Pace = { rounds: 5, seconds: 2, warmUpSeconds: 5 }
+
+const isShort = process.argv.includes('--short')
+await Bun.$`${process.execPath} build.ts`.cwd(ROOT).quiet()
+const servers: Server[] = []
+try {
+  const small = await makeData(WORK, SMALL)
+  const contests = await panelContests(small, servers)
+  const [first] = contests
+  if (!first) throw new Error('nothing to measure')
+  if (isShort) {
+    process.stdout.write(`${formatTable(await compete(contests, SHORT))}\n`)
+  } else {
+    const peers = await peerContests(small, first.ceiling, servers)
+    const results = await compete([...contests, ...peers], FULL)
+    process.stdout.write(`${formatTable(results)}\n`)
+    const growth = await measureGrowth(WORK, first.ceiling, { rounds: 3, seconds: 2, warmUpSeconds: 3 })
+    const logins = await measureLogins(small, 5)
+    const large = await makeData(WORK, LARGE)
+    const start = { small: await measureStart(small, 9), large: await measureStart(large, 9) }
+    writeFileSync(join(import.meta.dir, 'RESULTS.md'), await report({ results, growth, logins, start }))
+    writeFileSync(join(ROOT, 'docs/performance.svg'), plot(growth))
+  }
+} finally {
+  for (const server of servers) await server.stop()
+  removeRuns()
+}
