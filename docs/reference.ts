@@ -4,7 +4,7 @@ import { fileKeyOf, type Setting, schema } from '../src/config/schema.ts'
 
 /** The pages by their path in the repository. */
 export const pages: Record<string, () => string> = {
-  'docs/settings.md': settings,
+  'docs/operations/settings.md': settings,
 }
 
 function settings(): string {

@@ -36,7 +36,7 @@ test('the quick start makes a customer, a key and a site, and lists it', async (
   })
 })
 
-test('every setting that is named exists; all of them are in docs/settings.md', () => {
+test('every setting that is named exists; all of them are in docs/operations/settings.md', () => {
   const documented = new Set(readme.match(/\bNCP_[A-Z_]*[A-Z]\b/g))
   const known = Object.values(schema).map(({ env }) => env)
   expect(documented.size).toBeGreaterThan(10)

@@ -1,10 +1,10 @@
 /** Pebble, the test authority of ACME's makers, with a DNS that sends every name to this machine. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '../../src/core/clock.ts'
 import { ownCertificate } from '../../src/tls/certificate.ts'
 import { until } from './binary.ts'
+import { freePort } from './port.ts'
 
 /** From Debian's package pebble. */
 export const pebbleIsInstalled = Bun.which('pebble') !== null && Bun.which('pebble-challtestsrv') !== null
@@ -68,12 +68,4 @@ export async function startAuthority(directory: string) {
       await Promise.all([pebble.exited, dnsServer.exited])
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await until('a free port', () => probe.listening)
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }
