@@ -83,7 +83,8 @@ describe('a warning', () => {
   })
 
   test.each([
-    [5, 'expires in 5 days'],
+    // Half a day from where one number becomes the next.
+    [4.5, 'expires in 5 days'],
     [-1, 'has expired'],
   ])('of a certificate with %d days left', async (days, reason) => {
     const directory = `pair${days}`

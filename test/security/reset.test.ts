@@ -1,32 +1,21 @@
 /** Password reset as a way in: whose password a token sets, what the steps are worth out of order, what a restart keeps. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
-import { type Smtp, startSmtp } from '../harness/smtp.ts'
+import { type MailingPanel, startMailingPanel } from '../harness/mailing-panel.ts'
+import { type Customer, PASSWORD } from '../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 
-let smtp: Smtp
-let panel: Panel
+let panel: MailingPanel
 beforeAll(async () => {
-  smtp = await startSmtp()
-  panel = await startPanel({
-    mailServer: smtp.at(),
-    mailFrom: 'ncp@example.com',
-    publicUrl: 'https://panel.example.com',
-  })
+  panel = await startMailingPanel()
 })
-afterAll(async () => {
-  await panel.stop()
-  await smtp.stop()
-})
+afterAll(() => panel.stop())
 
 async function tokenOf({ email }: Customer): Promise<string> {
   panel.clock.advance(60)
   await panel.post('/auth/password-reset', undefined, { email })
-  await panel.context.passwordReset.flush()
-  await panel.context.outbox.deliver()
-  const mail = smtp.to(email).findLast(({ parsed }) => parsed.subject === 'Set a new password')
+  const mail = (await panel.mailsTo(email)).findLast(({ parsed }) => parsed.subject === 'Set a new password')
   return /#token=([\w-]{43})$/m.exec(mail?.text ?? '')?.[1] ?? 'no mail'
 }
 

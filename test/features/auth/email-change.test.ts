@@ -1,27 +1,18 @@
 /** Moving an account to another email address, from the request to the login with it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { operator } from '../../../src/core/actor.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
-import { type Smtp, startSmtp } from '../../harness/smtp.ts'
+import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { type Customer, PASSWORD, startPanel } from '../../harness/panel.ts'
 
 const LINK = /^https:\/\/panel\.example\.com\/confirm-email#token=([\w-]{43})$/m
 const UNKNOWN = 'token: is unknown, expired or already used; ask for a new one'
 
-let smtp: Smtp
-let panel: Panel
+let panel: MailingPanel
 let mailboxes = 0
 beforeAll(async () => {
-  smtp = await startSmtp()
-  panel = await startPanel({
-    mailServer: smtp.at(),
-    mailFrom: 'ncp@example.com',
-    publicUrl: 'https://panel.example.com',
-  })
+  panel = await startMailingPanel()
 })
-afterAll(async () => {
-  await panel.stop()
-  await smtp.stop()
-})
+afterAll(() => panel.stop())
 
 const newAddress = () => `new${++mailboxes}@example.com`
 const request = (as: string | undefined, email: unknown, password: unknown = PASSWORD) =>
@@ -29,16 +20,9 @@ const request = (as: string | undefined, email: unknown, password: unknown = PAS
 const confirm = (token: unknown) => panel.post('/auth/email/confirm', undefined, { token })
 const login = (email: string) => panel.post('/auth/login', undefined, { email, password: PASSWORD })
 
-async function mailsTo(email: string) {
-  await panel.context.passwordReset.flush()
-  await panel.context.outbox.deliver()
-  return smtp.to(email)
-}
-const subjectsTo = async (email: string) => (await mailsTo(email)).map(({ parsed }) => parsed.subject)
-
 /** The token of the newest mail to an address. */
 async function tokenFor(email: string): Promise<string> {
-  const text = (await mailsTo(email)).at(-1)?.text ?? ''
+  const text = (await panel.mailsTo(email)).at(-1)?.text ?? ''
   return LINK.exec(text)?.[1] ?? `no link in: ${text}`
 }
 
@@ -68,11 +52,14 @@ describe('an account', () => {
 
   test('is announced to the old address twice, when it is asked for and when it is done', async () => {
     const ada = await moving()
-    expect(await subjectsTo(ada.email)).toEqual(['A new email address was asked for'])
+    expect(await panel.subjectsTo(ada.email)).toEqual(['A new email address was asked for'])
     await confirm(await tokenFor(ada.to))
-    expect(await subjectsTo(ada.email)).toEqual(['A new email address was asked for', 'Your email address was changed'])
-    expect((await mailsTo(ada.email)).at(-1)?.text).toContain(`has moved to ${ada.to}`)
-    expect(await subjectsTo(ada.to)).toEqual(['Confirm your new address'])
+    expect(await panel.subjectsTo(ada.email)).toEqual([
+      'A new email address was asked for',
+      'Your email address was changed',
+    ])
+    expect((await panel.mailsTo(ada.email)).at(-1)?.text).toContain(`has moved to ${ada.to}`)
+    expect(await panel.subjectsTo(ada.to)).toEqual(['Confirm your new address'])
   })
 
   test('moves once: neither the same token nor an older one works again', async () => {
@@ -108,7 +95,7 @@ describe('an account', () => {
   test('voids the password resets that were mailed to the old address', async () => {
     const ada = await moving()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
-    const texts = (await mailsTo(ada.email)).map(({ text }) => text).join('\n')
+    const texts = (await panel.mailsTo(ada.email)).map(({ text }) => text).join('\n')
     const reset = /reset-password#token=([\w-]{43})/.exec(texts)?.[1] ?? `no link in: ${texts}`
     await confirm(await tokenFor(ada.to))
     const body = { token: reset, password: 'an altogether different one' }
@@ -119,7 +106,7 @@ describe('an account', () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     const answer = await request(ada.token, bob.email.toUpperCase())
     expect([answer.status, answer.message]).toEqual([200, 'A mail is on its way to the new address'])
-    expect(await subjectsTo(bob.email)).toEqual([])
+    expect(await panel.subjectsTo(bob.email)).toEqual([])
   })
 
   test('does not move to an address that another user has got meanwhile', async () => {
@@ -148,7 +135,7 @@ describe('a request', () => {
     const to = newAddress()
     expect(await request(ada.token, to, 'a wrong one')).toMatchObject({ status: 401, error: 'invalid credentials' })
     expect(await request(ada.token, to, '')).toMatchObject({ status: 401, error: 'invalid credentials' })
-    expect(await subjectsTo(to)).toEqual([])
+    expect(await panel.subjectsTo(to)).toEqual([])
   })
 
   test('needs a JWT', async () => {

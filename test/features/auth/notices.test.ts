@@ -2,33 +2,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { TOTP } from 'otpauth'
 import { operator } from '../../../src/core/actor.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
-import { type Smtp, startSmtp } from '../../harness/smtp.ts'
+import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { type Customer, PASSWORD } from '../../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 const DAY_SECONDS = 86_400
 
-let smtp: Smtp
-let panel: Panel
+let panel: MailingPanel
 beforeAll(async () => {
-  smtp = await startSmtp()
-  panel = await startPanel({
-    mailServer: smtp.at(),
-    mailFrom: 'ncp@example.com',
-    publicUrl: 'https://panel.example.com',
-  })
+  panel = await startMailingPanel()
 })
-afterAll(async () => {
-  await panel.stop()
-  await smtp.stop()
-})
+afterAll(() => panel.stop())
 
-async function mailsTo({ email }: { email: string }) {
-  await panel.context.passwordReset.flush()
-  await panel.context.outbox.deliver()
-  return smtp.to(email)
-}
-const subjectsTo = async (user: { email: string }) => (await mailsTo(user)).map(({ parsed }) => parsed.subject)
+const mailsTo = ({ email }: { email: string }) => panel.mailsTo(email)
+const subjectsTo = ({ email }: { email: string }) => panel.subjectsTo(email)
 
 const codeOf = (secret: string) => new TOTP({ secret }).generate({ timestamp: panel.clock.now() })
 async function enrol({ token }: Customer): Promise<string> {
@@ -101,7 +88,7 @@ describe('a notice', () => {
       `Name: "Deploy script"\nBegins with: ${keys[0]?.slice(0, 20)}\nExpires: ${expiresAt}\n`,
     )
     expect(second?.text).toContain('Expires: never\n')
-    for (const key of keys) expect(smtp.mails.filter(({ text }) => text.includes(key))).toEqual([])
+    for (const key of keys) expect(panel.smtp.mails.filter(({ text }) => text.includes(key))).toEqual([])
   })
 
   test.each([

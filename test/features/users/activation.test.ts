@@ -1,7 +1,7 @@
 /** A new user's way in: the token in the answer, the same by mail, and a new one when it was lost. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
-import { type Smtp, startSmtp } from '../../harness/smtp.ts'
+import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { PASSWORD, startPanel } from '../../harness/panel.ts'
 
 type Activation = { token: string; expires_at: string }
 type Invited = { id: number; email: string; activation: Activation }
@@ -9,21 +9,12 @@ type Invited = { id: number; email: string; activation: Activation }
 const LINK = /^https:\/\/panel\.example\.com\/reset-password#token=([\w-]{43})$/m
 const DAY_SECONDS = 86_400
 
-let smtp: Smtp
-let panel: Panel
+let panel: MailingPanel
 let invitations = 0
 beforeAll(async () => {
-  smtp = await startSmtp()
-  panel = await startPanel({
-    mailServer: smtp.at(),
-    mailFrom: 'ncp@example.com',
-    publicUrl: 'https://panel.example.com',
-  })
+  panel = await startMailingPanel()
 })
-afterAll(async () => {
-  await panel.stop()
-  await smtp.stop()
-})
+afterAll(() => panel.stop())
 
 async function invite(role = 'customer'): Promise<Invited> {
   const body = { email: `invited${++invitations}@example.com`, name: '{{7*7}}', role }
@@ -34,15 +25,11 @@ async function invite(role = 'customer'): Promise<Invited> {
 const renew = async (id: number | string) =>
   panel.post<Activation>(`/admin/users/${id}/activation`, await panel.admin())
 const activate = (token: string) => panel.post('/auth/password-reset/confirm', undefined, { token, password: PASSWORD })
-async function mailsTo(email: string) {
-  await panel.context.outbox.deliver()
-  return smtp.to(email)
-}
 
 describe('an invitation', () => {
   test('is mailed to the user, with the token that the administrator sees too', async () => {
     const { email, activation } = await invite()
-    const [mail, ...others] = await mailsTo(email)
+    const [mail, ...others] = await panel.mailsTo(email)
     expect(others).toEqual([])
     expect([mail?.recipients, mail?.parsed.subject]).toEqual([[email], 'Your new account'])
     expect(LINK.exec(mail?.text ?? '')?.[1]).toBe(activation.token)
@@ -55,7 +42,7 @@ describe('an invitation', () => {
   test('is no longer mailed once it has expired', async () => {
     const { email } = await invite()
     panel.clock.advance(DAY_SECONDS)
-    expect(await mailsTo(email)).toEqual([])
+    expect(await panel.mailsTo(email)).toEqual([])
   })
 
   test('is in the answer alone where no mail server is configured', async () => {
@@ -75,7 +62,7 @@ describe('a new invitation', () => {
     const answer = await renew(id)
     expect([answer.status, answer.message]).toEqual([200, 'Activation renewed'])
     expect(Date.parse(answer.data.expires_at)).toBe(panel.clock.now() + DAY_SECONDS * 1000)
-    expect(LINK.exec((await mailsTo(email)).at(-1)?.text ?? '')?.[1]).toBe(answer.data.token)
+    expect(LINK.exec((await panel.mailsTo(email)).at(-1)?.text ?? '')?.[1]).toBe(answer.data.token)
     expect((await activate(activation.token)).status).toBe(422)
     expect((await activate(answer.data.token)).status).toBe(200)
   })

@@ -1,0 +1,35 @@
+/** A real panel with a real mail server, and a look into the mailboxes. */
+import type { Config } from '../../src/config/schema.ts'
+import type { RequestLog } from '../../src/core/log.ts'
+import { startPanel } from './panel.ts'
+import { startSmtp } from './smtp.ts'
+
+/** Under which people reach the panel: the base of links in mails. */
+export const PUBLIC_URL = 'https://panel.example.com'
+
+export type MailingPanel = Awaited<ReturnType<typeof startMailingPanel>>
+
+export async function startMailingPanel(overrides: Partial<Config> = {}, log?: RequestLog) {
+  const smtp = await startSmtp()
+  const settings = { mailServer: smtp.at(), mailFrom: 'ncp@example.com', publicUrl: PUBLIC_URL }
+  const panel = await startPanel({ ...settings, ...overrides }, log)
+
+  /** All mails that a recipient has got, oldest first; what waits is sent before. */
+  async function mailsTo(email: string) {
+    await panel.context.passwordReset.flush()
+    await panel.context.outbox.deliver()
+    return smtp.to(email)
+  }
+
+  return {
+    ...panel,
+    smtp,
+    mailsTo,
+    subjectsTo: async (email: string) => (await mailsTo(email)).map(({ parsed }) => parsed.subject),
+
+    async stop(): Promise<void> {
+      await panel.stop()
+      await smtp.stop()
+    },
+  }
+}
