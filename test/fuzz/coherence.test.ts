@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { operator } from '../../src/core/actor.ts'
 import { type Panel, startPanel } from '../harness/panel.ts'
-import { fuzz, TEST_TIMEOUT_MS } from './options.ts'
+import { AT_ONCE, fuzz, TEST_TIMEOUT_MS } from './options.ts'
 
 const RUNS = 2
 const STEPS = 10
@@ -110,5 +110,5 @@ async function round(seed: number): Promise<void> {
       await fresh.stop()
     }
   })
-  await fc.assert(property, { seed, numRuns: RUNS, interruptAfterTimeLimit: 20_000 })
+  await fc.assert(property, { seed, numRuns: RUNS, ...AT_ONCE })
 }

@@ -9,7 +9,7 @@ import { operator } from '../../src/core/actor.ts'
 import { createTestLog } from '../harness/log.ts'
 import { type Operation, operationsOf } from '../harness/operations.ts'
 import { type Answer, type Panel, startPanel } from '../harness/panel.ts'
-import { fuzz, TEST_TIMEOUT_MS } from './options.ts'
+import { AT_ONCE, fuzz, TEST_TIMEOUT_MS } from './options.ts'
 import { type Caller, type FuzzedRequest, requestsOf } from './requests.ts'
 
 /** For each operation and round. */
@@ -109,7 +109,7 @@ async function round(seed: number): Promise<void> {
         if (status < 300 && strange.length > 0) throw new Error(`${status} with the unknown parameter ${strange[0]}`)
       }
     })
-    await fc.assert(property, { seed, numRuns: REQUESTS / BURST, interruptAfterTimeLimit: 20_000 })
+    await fc.assert(property, { seed, numRuns: REQUESTS / BURST, ...AT_ONCE })
   }
   await expectSound()
 }

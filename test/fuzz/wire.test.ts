@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createTestLog } from '../harness/log.ts'
 import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
 import { sendAndHangUp } from '../harness/raw.ts'
-import { fuzz, TEST_TIMEOUT_MS } from './options.ts'
+import { AT_ONCE, fuzz, TEST_TIMEOUT_MS } from './options.ts'
 
 const BURSTS = 12
 /** Connections at once. */
@@ -140,7 +140,7 @@ async function round(seed: number): Promise<void> {
     for (const [i, text] of received.entries()) expectHarmless(text, streams[i] ?? '')
     expect((await panel.get('/livez')).status).toBe(200)
   })
-  await fc.assert(property, { seed, numRuns: BURSTS })
+  await fc.assert(property, { seed, numRuns: BURSTS, ...AT_ONCE })
   expect(log.lines.filter(({ msg }) => msg === 'unexpected error')).toEqual([])
   // A connection that somebody else has confused is not this one.
   const { data } = await panel.get<{ domain: string }[]>('/sites', ada.token)
