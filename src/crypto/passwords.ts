@@ -12,8 +12,14 @@ const ARGON2ID_HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$[A-Za-z0-9+/]+\$[
 /** Room for parameters that were higher once, and not for one hash that takes a gigabyte. */
 const MOST_EXPENSIVE = { memoryCost: 131_072, timeCost: 10 }
 
+/**
+ * Where a password waits for its turn. Those who have shown that they belong here come first, and have places that strangers
+ * can't take: a flood of logins from everywhere would otherwise keep everybody out.
+ */
+export type Line = 'known' | 'strangers'
+
 export type Passwords = {
-  /** @throws AppError `unavailable` when the queue is full */
+  /** For those who have proven who they are. @throws AppError `unavailable` when their line is full */
   hash(password: string): Promise<string>
   /**
    * Costs one hash whatever it is given: an empty password and a missing hash are compared with a hash of nobody's.
@@ -21,9 +27,9 @@ export type Passwords = {
    * @param load gives the stored hash, or null where there is no such user or password. Called when it is this
    * password's turn: what was refused by a full queue has counted nothing and read nothing.
    * @returns the stored hash when the password is the one it was made of
-   * @throws AppError `unavailable` when the queue is full
+   * @throws AppError `unavailable` when the line is full
    */
-  verify(password: string, load: () => Promise<string | null>): Promise<string | undefined>
+  verify(password: string, line: Line, load: () => Promise<string | null>): Promise<string | undefined>
   /** Whether a stored hash was made with weaker parameters than today's. */
   isOutdated(hash: string): boolean
   /** Hashes done or under way, for tests that must not measure time. */
@@ -36,10 +42,10 @@ export type Passwords = {
 
 /**
  * @param limits.concurrent hashes at one time; more than the cores only makes each slower
- * @param limits.queued hashes that may wait; beyond, the caller gets 503 (ASVS V15.2.2)
+ * @param limits.queued hashes that may wait in each line; beyond, the caller gets 503 (ASVS V15.2.2)
  */
 export function createPasswords(limits: { concurrent: number; queued: number }): Passwords {
-  const waiting: (() => void)[] = []
+  const lines: Record<Line, (() => void)[]> = { known: [], strangers: [] }
   let running = 0
   let hashed = 0
   let argon2: Promise<Argon2> | undefined
@@ -49,8 +55,9 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
     return argon2
   }
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  async function inTurn<T>(line: Line, work: () => Promise<T>): Promise<T> {
     if (running >= limits.concurrent) {
+      const waiting = lines[line]
       if (waiting.length >= limits.queued) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {
@@ -61,16 +68,16 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
       return await work()
     } finally {
       // The place goes to the next in line directly, so that nobody slips in between.
-      const next = waiting.shift()
+      const next = lines.known.shift() ?? lines.strangers.shift()
       if (next) next()
       else running--
     }
   }
 
   return {
-    hash: (password) => inTurn(async () => (await loaded()).hash(normalizePassword(password), ARGON2ID)),
-    verify: (password, load) =>
-      inTurn(async () => {
+    hash: (password) => inTurn('known', async () => (await loaded()).hash(normalizePassword(password), ARGON2ID)),
+    verify: (password, line, load) =>
+      inTurn(line, async () => {
         const hash = await load()
         const { verify } = await loaded()
         const ofNobody = () => verify('decoy', DECOY_HASH).then(() => false)
@@ -90,7 +97,7 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
       return running
     },
     get waiting() {
-      return waiting.length
+      return lines.known.length + lines.strangers.length
     },
   }
 }

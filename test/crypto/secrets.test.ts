@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bunArgon2, loadArgon2 } from '../../src/crypto/argon2.ts'
-import { createPasswords } from '../../src/crypto/passwords.ts'
+import { createPasswords, type Line } from '../../src/crypto/passwords.ts'
 import { loadSecret } from '../../src/crypto/secret.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
 
@@ -97,7 +97,7 @@ describe('argon2id', () => {
         expect(await verifier.verify(`${password}x`, hash)).toBeFalse()
       }
     }
-  })
+  }, 20_000)
 })
 
 describe('password hashing', () => {
@@ -107,8 +107,8 @@ describe('password hashing', () => {
     expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
     expect(passwords.isOutdated(hash)).toBeFalse()
     expect(passwords.isOutdated(hash.replace('m=19456', 'm=19455'))).toBeTrue()
-    expect(await passwords.verify('a password', async () => hash)).toBe(hash)
-    expect(await passwords.verify('a passwore', async () => hash)).toBeUndefined()
+    expect(await passwords.verify('a password', 'strangers', async () => hash)).toBe(hash)
+    expect(await passwords.verify('a passwore', 'strangers', async () => hash)).toBeUndefined()
   })
 
   test('does one hash’s work for an empty password, no user, and a stored hash that is none', async () => {
@@ -126,9 +126,24 @@ describe('password hashing', () => {
       ['x', hash.replace(/[^$]+$/, 'AA')],
     ] as const) {
       const before = passwords.hashed
-      expect(await passwords.verify(password, async () => stored)).toBeUndefined()
+      expect(await passwords.verify(password, 'strangers', async () => stored)).toBeUndefined()
       expect(passwords.hashed - before).toBe(1)
     }
+  })
+
+  test('takes those who are known before strangers, who came first, and has places for them when strangers have none', async () => {
+    const passwords = createPasswords({ concurrent: 1, queued: 2 })
+    const served: string[] = []
+    const verify = (name: string, line: Line) =>
+      passwords.verify('x', line, async () => {
+        served.push(name)
+        return null
+      })
+    const strangers = ['first', 'second', 'third', 'fourth'].map((name) => verify(name, 'strangers'))
+    const known = [verify('known', 'known'), passwords.hash('y')]
+    const results = await Promise.allSettled([...strangers, ...known])
+    expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, false, true, true])
+    expect(served).toEqual(['first', 'known', 'second', 'third'])
   })
 
   test('queues what it can and refuses the rest at once with 503', async () => {
@@ -138,12 +153,12 @@ describe('password hashing', () => {
       loaded++
       return null
     }
-    const results = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.verify('x', load)))
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.verify('x', 'strangers', load)))
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
     expect(refused).toHaveLength(3)
     for (const error of refused) expect(error).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
     // What was refused has not even looked at the account, and so counts as no attempt.
     expect(loaded).toBe(3)
-    expect(await passwords.verify('x', load)).toBeUndefined()
+    expect(await passwords.verify('x', 'strangers', load)).toBeUndefined()
   })
 })

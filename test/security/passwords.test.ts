@@ -1,7 +1,9 @@
 /** Passwords at their edges: none is cut short, none is too odd to log in with, and none costs more than one hash. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { availableParallelism } from 'node:os'
 import { createPasswords } from '../../src/crypto/passwords.ts'
+import { until } from '../harness/binary.ts'
 import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
 
 let panel: Panel
@@ -61,9 +63,9 @@ describe('a stored hash', () => {
     const hash = await passwords.hash('a password')
     for (const costs of ['m=4194304,t=2', 'm=9999999,t=2', 'm=19456,t=99', 'm=19456,t=4294967295']) {
       const bomb = hash.replace('m=19456,t=2', costs)
-      expect(await passwords.verify('a password', async () => bomb)).toBeUndefined()
+      expect(await passwords.verify('a password', 'strangers', async () => bomb)).toBeUndefined()
     }
-    expect(await passwords.verify('a password', async () => hash)).toBe(hash)
+    expect(await passwords.verify('a password', 'strangers', async () => hash)).toBe(hash)
   })
 
   test('of another algorithm lets nobody in', async () => {
@@ -103,3 +105,30 @@ test('a client that hangs up keeps its place in the queue until its hash is done
   expect((await login('correct horse battery staple')).status).toBe(200)
   expect(panel.context.passwords.hashed - before).toBeLessThanOrEqual(21)
 })
+
+/** @see ASVS V15.2.2: what costs much must not be what strangers can use up for all others */
+test('a flood of logins from everywhere keeps out neither who was here before nor who is in', async () => {
+  const { passwords } = panel.context
+  const home = '203.0.113.77'
+  const body = { email: ada.email, password: 'correct horse battery staple' }
+  const loginFrom = (from: string) => panel.send('POST', '/auth/login', { body, from })
+  expect((await loginFrom(home)).status).toBe(200)
+
+  // Strangers at every place, of whom none leaves before all others have come.
+  const { promise: theEnd, resolve: end } = Promise.withResolvers<null>()
+  const places = availableParallelism() + 128
+  const flood = Array.from({ length: places }, () => passwords.verify('x', 'strangers', () => theEnd))
+  const again = loginFrom(home)
+  const change = panel.post('/auth/password', ada.token, {
+    current_password: 'x',
+    new_password: 'an altogether other one',
+  })
+  await until('the two in a line of their own', () => passwords.waiting === 130)
+  const elsewhere = await loginFrom('203.0.113.78')
+  expect([elsewhere.status, elsewhere.headers.get('retry-after')]).toEqual([503, '2'])
+
+  end(null)
+  expect([(await again).status, (await change).error]).toEqual([200, 'invalid credentials'])
+  await Promise.all(flood)
+  expect((await loginFrom('203.0.113.78')).status).toBe(200)
+}, 30_000)

@@ -48,7 +48,8 @@ export function createLogin(options: LoginOptions) {
   }
 
   async function prove(user: UserRow | undefined, { origin }: Stranger, { password, totpCode }: LoginRequest) {
-    const hash = await passwords.verify(password, async () => {
+    const line = (await throttle.knows(user?.id, origin.group)) ? 'known' : 'strangers'
+    const hash = await passwords.verify(password, line, async () => {
       const admitted = await throttle.admit(user?.id, origin.group)
       return admitted && user?.status === 'active' ? user.passwordHash : null
     })

@@ -48,7 +48,7 @@ export function createPasswordService(options: PasswordOptions) {
   const confirm: ConfirmPassword = (caller, password) =>
     incidents.watch(caller, { action: 'auth.password_confirm', accountId: caller.userId }, async () => {
       const [user] = await store.read.select().from(users).where(eq(users.id, caller.userId))
-      const hash = await passwords.verify(password, async () => {
+      const hash = await passwords.verify(password, 'known', async () => {
         const admitted = await throttle.admit(user?.id, caller.origin.group)
         return admitted && user ? user.passwordHash : null
       })

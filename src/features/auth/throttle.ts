@@ -11,10 +11,20 @@ const MAX_FAILED_ATTEMPTS = 100
 /** How long an address stays known after a login from it. */
 const KNOWN_MS = 30 * 24 * 60 * 60 * 1000
 const THE_STRANGERS = 1
+/** An id that no row has. */
+const NOBODY = 0
 
 export type Throttle = ReturnType<typeof createThrottle>
 
 export function createThrottle({ store, clock, audit }: { store: Store; clock: Clock; audit: RecordAudit }) {
+  const openKnownAddress = (userId: number, addressGroup: string) =>
+    and(
+      eq(knownAddresses.userId, userId),
+      eq(knownAddresses.addressGroup, addressGroup),
+      lt(knownAddresses.failedAttempts, MAX_FAILED_ATTEMPTS),
+      gt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS),
+    )
+
   return {
     /**
      * Counts an attempt before it is verified, so that a burst of parallel guesses can't pass the limit together,
@@ -40,17 +50,23 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
         const known = await tx
           .update(knownAddresses)
           .set({ failedAttempts: sql`${knownAddresses.failedAttempts} + 1` })
-          .where(
-            and(
-              eq(knownAddresses.userId, userId),
-              eq(knownAddresses.addressGroup, addressGroup),
-              lt(knownAddresses.failedAttempts, MAX_FAILED_ATTEMPTS),
-              gt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS),
-            ),
-          )
+          .where(openKnownAddress(userId, addressGroup))
           .returning({ id: knownAddresses.userId })
         return known.length > 0
       })
+    },
+
+    /**
+     * Whether this account was logged in from this address lately, and has not failed too often from there since.
+     *
+     * @param userId undefined for an email that nobody has, which costs the same
+     */
+    async knows(userId: number | undefined, addressGroup: string): Promise<boolean> {
+      const known = await store.read
+        .select({ id: knownAddresses.userId })
+        .from(knownAddresses)
+        .where(openKnownAddress(userId ?? NOBODY, addressGroup))
+      return known.length > 0
     },
 
     /**
