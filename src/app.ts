@@ -27,7 +27,7 @@ const strict = { strictPath: true, normalize: false } as const
 
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
-  const { log, limiter, policies, clientAddress, credentials } = context
+  const { clock, log, limiter, policies, clientAddress, credentials } = context
   const guard = createGuard({ maxBodyBytes: context.config.maxBodyBytes })
   const described = routes(context, guard)
   const docs = docsRoutes(described)
@@ -49,6 +49,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       peerAddress,
       clientAddress,
       authenticate: credentials.authenticate,
+      clock,
       route: router.fetch,
       refuse: errors.refuse,
       // At the end: what became of the request, for log and metrics.
@@ -63,7 +64,7 @@ function routes(context: Context, guard: Guard) {
   const { login, sessions, password, passwordReset, emailChange, twoFactor, tokens } = context
   const answerOnce = createAnswerOnce(context.idempotency)
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
-    .use(authRoutes({ guard, login, sessions, tokens, getUser: users.get }))
+    .use(authRoutes({ guard, login, sessions, tokens, getUser: users.get, findKey: apiKeys.find }))
     .use(passwordRoutes({ guard, password, passwordReset }))
     .use(emailRoutes({ guard, emailChange }))
     .use(twoFactorRoutes({ guard, twoFactor }))

@@ -8,6 +8,7 @@ import { runBackup } from './backup/run.ts'
 import type { Config } from './config/schema.ts'
 import { panel } from './core/actor.ts'
 import type { Clock } from './core/clock.ts'
+import { every } from './core/every.ts'
 import type { RequestLog } from './core/log.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
@@ -16,6 +17,7 @@ import { hasOurSchema, probe } from './db/probe.ts'
 import { openStore } from './db/store.ts'
 import { users as userTable } from './db/tables.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
+import { createExpiryNotices } from './features/api-keys/expiry-notices.ts'
 import { createAudit } from './features/audit/audit.ts'
 import { createIncidents } from './features/audit/incidents.ts'
 import { createRetention } from './features/audit/retention.ts'
@@ -44,7 +46,7 @@ import { createPageCache } from './http/page-cache.ts'
 import { createClientAddress, parseRanges } from './limiter/address.ts'
 import { createLimiter } from './limiter/limiter.ts'
 import { createPolicies } from './limiter/policies.ts'
-import { createMailer, type Mailer } from './mail/mailer.ts'
+import { configuredMailer } from './mail/mailer.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createRequestCounters } from './metrics/requests.ts'
 import type { Certificate } from './tls/pem.ts'
@@ -60,6 +62,7 @@ const USAGE_FLUSH_MS = 5000
 const RESET_FLUSH_MS = 1000
 const INCIDENT_FLUSH_MS = 5000
 const RETENTION_MS = 60 * 60 * 1000
+const EXPIRY_NOTICE_MS = 10 * 60 * 1000
 
 /**
  * @throws Error when the data directory, the database or a secret can't be used
@@ -79,7 +82,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
   const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
 
-  const mailer = mailerOf(config)
+  const mailer = configuredMailer(config)
   const { publicUrl } = config
   const outbox = createOutbox({ store, clock, log, secretBox, mailer })
   const putMail = outbox.put
@@ -170,6 +173,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     // There may be none where there is no mail server, and then no mail either.
     publicUrl: publicUrl ?? '',
   })
+  const subscriptions = createSubscriptions({ store, clock, audit })
   const apiKeys = createApiKeys({
     store,
     clock,
@@ -177,8 +181,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     flushUsage: usage.flush,
     notify,
     withFreshCode: secondFactor.withFreshCode,
+    findSubscription: subscriptions.findOwn,
+    maxKeys: async () => (await settings.read()).maxApiKeys,
   })
-  const subscriptions = createSubscriptions({ store, clock, audit })
+  const expiryNotices = createExpiryNotices({ store, clock, notify })
   const sites = createSites({
     store,
     clock,
@@ -204,16 +210,12 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   let isReady = false
   let certificate: Certificate | undefined
-  const every = (ms: number, work: () => Promise<void>, failure: string) => {
-    const timer = setInterval(() => work().catch((err) => log.error({ err }, failure)), ms)
-    timer.unref()
-    return timer
-  }
   const timers = [
-    every(USAGE_FLUSH_MS, usage.flush, 'usage not written'),
-    every(RESET_FLUSH_MS, passwordReset.flush, 'password resets not written'),
-    every(INCIDENT_FLUSH_MS, incidents.flush, 'failures and refusals not written to the audit log'),
-    every(RETENTION_MS, retention.prune, 'old audit entries not deleted'),
+    every(USAGE_FLUSH_MS, usage.flush, log, 'usage not written'),
+    every(RESET_FLUSH_MS, passwordReset.flush, log, 'password resets not written'),
+    every(INCIDENT_FLUSH_MS, incidents.flush, log, 'failures and refusals not written to the audit log'),
+    every(RETENTION_MS, retention.prune, log, 'old audit entries not deleted'),
+    every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
   ]
 
   return {
@@ -248,6 +250,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     incidents,
     retention,
     apiKeys,
+    expiryNotices,
     subscriptions,
     sites,
     idempotency: createIdempotency({ store, clock, secretBox }),
@@ -281,7 +284,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
     /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
     async close(): Promise<void> {
-      for (const timer of timers) clearInterval(timer)
+      for (const stop of timers) stop()
       await backups.stop()
       await passwordReset.flush()
       await outbox.stop()
@@ -290,9 +293,4 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       await store.close()
     },
   }
-}
-
-function mailerOf({ mailServer, mailFrom, publicUrl }: Config): Mailer | undefined {
-  if (!mailServer || mailFrom === undefined || publicUrl === undefined) return undefined
-  return createMailer({ server: mailServer, from: mailFrom, signature: `ncp, ${publicUrl}` })
 }

@@ -21,6 +21,8 @@ export const catalogue = {
     message: 'The two-factor code is wrong or was already used; wait for the next one',
   },
   forbidden: { status: 403, error: 'forbidden', message: 'This credential may not do that' },
+  scope_missing: { status: 403, error: 'scope_missing', message: 'This API key lacks a scope that this needs' },
+  ip_not_allowed: { status: 403, error: 'ip_not_allowed', message: 'This API key may not be used from this address' },
   two_factor_enrolment_required: {
     status: 403,
     error: '2fa_enrolment_required',

@@ -1,11 +1,29 @@
 /** Who is calling, and with what. */
 import { AppError } from './errors.ts'
+import type { Scope } from './scope.ts'
 
 export type Role = 'admin' | 'customer'
 
+/** What the maker of a key has taken from it; what is undefined is as wide as the rights of its user. */
+export type KeyRestrictions = {
+  scopes: ReadonlySet<Scope> | undefined
+  /** Whether it may be used from an address. */
+  allowsAddress: ((address: string) => boolean) | undefined
+  /** The one subscription that it sees. */
+  subscriptionId: number | undefined
+}
+
 export type Credential =
   | { kind: 'jwt'; sessionId: number; expiresAt: number }
-  | { kind: 'api_key'; keyId: number; expiresAt: number | null }
+  | {
+      kind: 'api_key'
+      keyId: number
+      expiresAt: number | null
+      /** It was rotated, and this is the old secret, for as long as that is still valid. */
+      superseded?: boolean
+      /** Absent for a key with all the rights of its user. */
+      restrictions?: KeyRestrictions
+    }
 
 export type Principal = {
   userId: number
@@ -19,6 +37,17 @@ export type Principal = {
 /** Whether the credential has run out. RFC 7519 §4.1.4: "on or after" the expiry it is no longer valid. */
 export function isExpired(credential: Credential, nowMs: number): boolean {
   return credential.expiresAt !== null && credential.expiresAt <= nowMs
+}
+
+/** Whether the credential may be used from an address. */
+export function isUsableFrom(credential: Credential, address: string): boolean {
+  if (credential.kind !== 'api_key' || !credential.restrictions) return true
+  return credential.restrictions.allowsAddress?.(address) ?? true
+}
+
+/** The one subscription that a principal sees; undefined for one that sees all of its user. */
+export function boundSubscriptionOf({ credential }: Principal): number | undefined {
+  return credential.kind === 'api_key' ? credential.restrictions?.subscriptionId : undefined
 }
 
 /**

@@ -2,6 +2,7 @@
 import initial from '../../drizzle/0000_initial.sql' with { type: 'text' }
 import accounts from '../../drizzle/0001_accounts.sql' with { type: 'text' }
 import idempotency from '../../drizzle/0002_idempotency.sql' with { type: 'text' }
+import apiKeyOptions from '../../drizzle/0003_api-key-options.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -13,4 +14,5 @@ export const migrations: readonly Migration[] = [
   { name: '0000_initial', sql: initial },
   { name: '0001_accounts', sql: accounts },
   { name: '0002_idempotency', sql: idempotency },
+  { name: '0003_api-key-options', sql: apiKeyOptions },
 ]

@@ -88,8 +88,24 @@ export const apiKeys = sqliteTable(
     createdAt: createdAt(),
     expiresAt: integer('expires_at'),
     lastUsedAt: integer('last_used_at'),
+    /** A JSON array; null is everything that the user may do. */
+    scopes: text(),
+    /** A JSON array of CIDR ranges; null is everywhere. */
+    allowedCidrs: text('allowed_cidrs'),
+    /** The one subscription that the key sees; null is all of its user. */
+    subscriptionId: integer('subscription_id').references(() => subscriptions.id, { onDelete: 'cascade' }),
+    /** The secret before the last rotation, which works until `previousValidUntil`. */
+    previousKeyHash: text('previous_key_hash').unique(),
+    previousKeyPrefix: text('previous_key_prefix'),
+    previousValidUntil: integer('previous_valid_until'),
+    /** Of the mails before the expiry, the last that was sent or is not worth sending: so many days before. */
+    noticedDays: integer('noticed_days'),
   },
-  (table) => [index('api_keys_user_id').on(table.userId)],
+  (table) => [
+    index('api_keys_user_id').on(table.userId),
+    index('api_keys_subscription_id').on(table.subscriptionId),
+    index('api_keys_expires_at').on(table.expiresAt).where(sql`expires_at IS NOT NULL`),
+  ],
 )
 
 /**

@@ -60,9 +60,10 @@ const documentation = {
     { name: 'Authentication', description: 'Login, sessions, the password and two-factor authentication' },
     { name: 'API keys', description: 'Credentials for scripts' },
     { name: 'Sites', description: 'Websites' },
-    { name: 'Subscriptions', description: "A customer's own subscriptions" },
-    { name: 'Audit log', description: 'What happened to the own account' },
-    { name: 'Administration', description: 'For administrators' },
+    { name: 'Subscriptions', description: 'What sites belong to: under `/admin` those of all users' },
+    { name: 'Audit log', description: 'What happened to the own account: under `/admin` to all' },
+    { name: 'Users', description: 'Accounts and their sessions, for administrators' },
+    { name: 'Settings', description: 'Of the whole installation, for administrators' },
     { name: 'Health', description: 'For load balancers and service managers' },
   ],
   components: {

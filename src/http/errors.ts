@@ -110,6 +110,8 @@ function describe({ type, schema, path, value }: ValueIssue, part: string): Issu
       : { code: 'bad_request', message: `${field}: must be ${checks.type}` }
   }
   switch (type) {
+    case ValueErrorType.ArrayMinItems:
+      return { code: 'validation_error', message: `${field}: must have at least ${schema.minItems} entry` }
     case ValueErrorType.ArrayMaxItems:
       return { code: 'validation_error', message: `${field}: must have at most ${schema.maxItems} entries` }
     case ValueErrorType.ArrayUniqueItems:

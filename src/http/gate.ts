@@ -1,12 +1,14 @@
 /** The gate: every request passes here before it is routed, so that 401, 404, 413 and 429 carry its headers too. */
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'
+import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
-import type { Principal } from '../core/principal.ts'
+import { isUsableFrom, type Principal } from '../core/principal.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Limiter, Verdict } from '../limiter/limiter.ts'
 import type { Policies } from '../limiter/policies.ts'
 import { readBearer } from './bearer.ts'
 import { newResponseHeaders } from './headers.ts'
+import { tellExpiry } from './key-expiry.ts'
 import { remember, type Visit } from './visit.ts'
 
 export type Fetch = (request: Request) => Awaitable<Response>
@@ -24,7 +26,8 @@ export type GateOptions = {
   peerAddress(request: Request): string | undefined
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
   /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
-  authenticate(bearer: string): Awaitable<Principal | undefined>
+  authenticate(bearer: string, address: string): Awaitable<Principal | undefined>
+  clock: Clock
   /** Routes the request. */
   route: Fetch
   /** Answers whatever is thrown here, or comes through from a route. */
@@ -38,7 +41,7 @@ export type GateOptions = {
  * one waits only where a credential has to be read from the database. What it refuses never comes to the router.
  */
 export function gate(options: GateOptions): Fetch {
-  const { limiter, policies, refuse, route, observe } = options
+  const { limiter, policies, clock, refuse, route, observe } = options
 
   function pass(request: Request, arrived: Visit): Awaitable<Response> {
     const { group } = arrived.client
@@ -47,9 +50,12 @@ export function gate(options: GateOptions): Fetch {
     if (byAddress) return admit(request, arrived, limiter.take(byAddress, group))
     return whenKnown(recognize(request.headers, arrived), (principal) => {
       arrived.principal = principal
-      const verdict = principal
+      // A stolen key that is tried from elsewhere takes nothing from its user.
+      const isOnUser = principal !== undefined && isUsableFrom(principal.credential, arrived.client.address)
+      const verdict = isOnUser
         ? limiter.take(policies.user, `${principal.userId}`)
         : limiter.take(policies.anonymous, group)
+      if (isOnUser) tellExpiry(principal.credential, clock.now(), arrived.responseHeaders)
       return admit(request, arrived, verdict)
     })
   }
@@ -59,7 +65,7 @@ export function gate(options: GateOptions): Fetch {
     if (authorization === null) return undefined
     arrived.credentialSent = true
     const bearer = readBearer(authorization)
-    return bearer === undefined ? undefined : options.authenticate(bearer)
+    return bearer === undefined ? undefined : options.authenticate(bearer, arrived.client.address)
   }
 
   function admit(request: Request, arrived: Visit, verdict: Verdict): Awaitable<Response> {

@@ -1,5 +1,6 @@
 /** Idempotency-Key on requests that create something (draft-ietf-httpapi-idempotency-key-header). */
 import { AppError } from '../core/errors.ts'
+import { boundSubscriptionOf } from '../core/principal.ts'
 import { sha256 } from '../crypto/secret.ts'
 import type { Conclude, Idempotency } from '../features/idempotency/idempotency.ts'
 import { type Envelope, envelope } from './envelope.ts'
@@ -7,6 +8,8 @@ import { callerOf, type Visit } from './visit.ts'
 
 export type Creation<Result> = {
   message: string
+  /** 201 when absent. */
+  status?: 200 | 201
   toData(result: Result): unknown
   /** What a repetition is told where the answer holds a secret that must not be kept: how to get on without it. */
   insteadOfSecret?(result: Result): string
@@ -14,7 +17,7 @@ export type Creation<Result> = {
 
 type Context = { set: { status?: number | string }; visit: Visit; query: object; body: unknown }
 
-/** Answers 201 to what `work` created; to a repetition with the same Idempotency-Key the same again, creating nothing. */
+/** Answers what `work` created; a repetition with the same Idempotency-Key is answered the same again, and creates nothing. */
 export type AnswerOnce = <Result>(
   context: Context,
   work: (conclude?: Conclude<Result>) => Promise<Result>,
@@ -27,9 +30,9 @@ export const MAX_KEY_LENGTH = 255
 const KEY = /^(?:"((?:[ !#-[\]-~]|\\["\\])+)"|([!#-+\--:<-~]+))$/
 
 export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
-  return async (context, work, { message, toData, insteadOfSecret }) => {
+  return async (context, work, { message, status = 201, toData, insteadOfSecret }) => {
     const { set, visit } = context
-    set.status = 201
+    set.status = status
     const header = visit.request.headers.get('idempotency-key')
     if (header === null) return envelope(toData(await work()), message)
 
@@ -63,7 +66,11 @@ function readKey(header: string): string {
   return key
 }
 
-/** Two requests that ask for the same have the same one. */
+/**
+ * Two requests that ask for the same have the same one. Those of a key that is bound to a subscription are kept apart, so that
+ * it is shown nothing beyond that.
+ */
 function fingerprintOf({ visit, query, body }: Context): string {
-  return sha256(JSON.stringify([visit.request.method, visit.path, query, body]))
+  const bound = boundSubscriptionOf(callerOf(visit))
+  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound]))
 }

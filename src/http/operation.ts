@@ -1,6 +1,7 @@
 /** Says of a route what the OpenAPI document and the guard need to know, in one place. */
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
+import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf } from './envelope.ts'
 import { type Access, bodyOf } from './guard.ts'
 import { closed } from './schema.ts'
@@ -32,13 +33,17 @@ type Operation = {
   body?: boolean
 }
 
+/** What an operation that takes API keys says of them besides: see `Rights`. */
+type ForKeys = { scope: Scope | null; confined?: boolean }
+type OperationFor<Level extends Access> = Level extends 'user' | 'admin' ? Operation & ForKeys : Operation
+
 /** Errors that any operation can give. */
 const always: ErrorCode[] = ['bad_request', 'validation_error', 'rate_limited', 'internal', 'unavailable']
 const refusals: Record<Access, ErrorCode[]> = {
-  user: ['not_authenticated', 'two_factor_enrolment_required'],
-  enrolling: ['not_authenticated', 'forbidden'],
-  session: ['not_authenticated', 'forbidden', 'two_factor_enrolment_required'],
-  admin: ['not_authenticated', 'forbidden', 'two_factor_enrolment_required'],
+  user: ['not_authenticated', 'ip_not_allowed', 'two_factor_enrolment_required'],
+  enrolling: ['not_authenticated', 'ip_not_allowed', 'forbidden'],
+  session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
+  admin: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
 }
 
 /** A mistyped parameter is refused, also where a route takes none; one that does overwrites this. */
@@ -53,17 +58,25 @@ export function openOperation(operation: Operation) {
   }
 }
 
-/** For a route behind the guard. */
-export function operation<Level extends Access>(access: Level, operation: Operation) {
+/** For a route behind the guard. One that takes API keys does not compile without the scope that they need. */
+export function operation<Level extends Access>(access: Level, operation: OperationFor<Level>) {
+  const { scope, confined } = operation as Partial<ForKeys>
+  const rights = { access, ...(scope !== undefined && { scope }), ...(confined && { confined }) }
+  const guardErrors: ErrorCode[] = [
+    ...refusals[access],
+    ...(scope ? (['scope_missing'] as const) : []),
+    ...(confined ? [] : (['forbidden'] as const)),
+  ]
   return {
-    auth: access,
-    ...(operation.body && { parse: bodyOf(access) }),
+    auth: rights,
+    ...(operation.body && { parse: bodyOf(rights) }),
     query: noQuery,
-    detail: { ...describe(operation, refusals[access]), security: [{ bearer: [] }] },
+    // OpenAPI 3.1 lets any kind of security name what it needs, not OAuth alone.
+    detail: { ...describe(operation, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
   }
 }
 
-function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecoration {
+function describe(operation: Operation, guardErrors: ErrorCode[], scope?: Scope | null): DocumentDecoration {
   const codes = [
     ...always,
     ...guardErrors,
@@ -75,12 +88,18 @@ function describe(operation: Operation, guardErrors: ErrorCode[]): DocumentDecor
   return {
     operationId: operation.id,
     summary: operation.summary,
-    ...(operation.description && { description: operation.description }),
+    ...describeInWords(operation, scope),
     tags: [operation.tag],
     'x-request-headers': requestHeadersOf(operation),
     // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types only spell optional fields otherwise.
     responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
   } as DocumentDecoration
+}
+
+/** The page of the reference shows no scopes of a bearer: hence in words too. */
+function describeInWords({ description }: Operation, scope: Scope | null | undefined): { description?: string } {
+  const words = [description, scope && `An API key with scopes needs \`${scope}\`.`].filter(Boolean)
+  return words.length > 0 ? { description: words.join(' ') } : {}
 }
 
 /** For the document alone: Elysia would copy all headers of a request into an object to check one. */

@@ -29,11 +29,39 @@ export function parseRanges(texts: readonly string[]): AddressRange[] {
 }
 
 /**
+ * The one way to write a range: the network's first address and the prefix, `/32` or `/128` for a single one.
+ *
+ * @returns undefined for a text that is none, and for IPv4 written as IPv6, which no client address ever is
+ */
+export function normalizeRange(text: string): string | undefined {
+  const [, host = text, prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? []
+  if (!isAddress(host)) return undefined
+  const address = ipaddr.parse(host)
+  const bits = address.kind() === 'ipv4' ? 32 : 128
+  const length = prefix === undefined ? bits : Number(prefix)
+  if (length > bits || (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress())) return undefined
+  const range = `${address}/${length}`
+  const network =
+    address.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(range) : ipaddr.IPv6.networkAddressFromCIDR(range)
+  return `${network}/${length}`
+}
+
+/** Makes the function that tells whether an address is in one of the ranges. */
+export function createAddressFilter(ranges: readonly AddressRange[]): (address: string) => boolean {
+  return (text) => {
+    if (!isAddress(text)) return false
+    const ip = ipaddr.process(text)
+    return ranges.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
+  }
+}
+
+/**
  * Makes the function that tells a request's client. `X-Forwarded-For` is read right to left, and only as far as the
  * hops are trusted proxies: what stands further left was written by the client (ASVS V4.1.3).
  */
 export function createClientAddress(trustedProxies: readonly AddressRange[]) {
   const memo = new Map<string, ClientAddress>()
+  const isTrusted = createAddressFilter(trustedProxies)
 
   function describe(text: string): ClientAddress {
     const known = memo.get(text)
@@ -46,12 +74,6 @@ export function createClientAddress(trustedProxies: readonly AddressRange[]) {
     if (memo.size >= MEMO_ENTRIES) memo.clear()
     memo.set(text, client)
     return client
-  }
-
-  function isTrusted(text: string): boolean {
-    if (!isAddress(text)) return false
-    const ip = ipaddr.process(text)
-    return trustedProxies.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
   }
 
   /**

@@ -1,5 +1,6 @@
 /** Hands one mail to the mail server: plain text, one recipient, over TLS. */
 import type { Transporter } from 'nodemailer'
+import type { Config } from '../config/schema.ts'
 import { isLoopback } from '../core/loopback.ts'
 import type { MailServer } from './server.ts'
 
@@ -69,4 +70,10 @@ export function createMailer({ server, from, signature }: MailerOptions): Mailer
       })
     },
   }
+}
+
+/** @returns undefined where no mail server is configured */
+export function configuredMailer({ mailServer, mailFrom, publicUrl }: Config): Mailer | undefined {
+  if (!mailServer || mailFrom === undefined || publicUrl === undefined) return undefined
+  return createMailer({ server: mailServer, from: mailFrom, signature: `ncp, ${publicUrl}` })
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { createApp } from '../../src/app.ts'
 import { catalogue } from '../../src/core/errors.ts'
+import { SCOPES } from '../../src/core/scope.ts'
 import { type Panel, startPanel } from '../harness/panel.ts'
 
 // One test sends every request there is, and some of them cost hashes.
@@ -274,9 +275,9 @@ describe('every operation', () => {
     }
   })
 
-  test('takes an Idempotency-Key exactly when it creates something', () => {
+  test('takes an Idempotency-Key exactly when it creates something, be it a secret', () => {
     for (const [name, operation] of operations) {
-      const creates = '201' in operation.responses
+      const creates = '201' in operation.responses || name.endsWith('/rotate')
       expect([name, 'Idempotency-Key? in header' in queryOf(name)]).toEqual([name, creates])
       if (creates) expect(resolve(operation.responses['409'] as Response).description).toContain('`conflict`')
     }
@@ -319,13 +320,31 @@ describe('every operation', () => {
       const { description = '' } = resolve(operation.responses['401'] ?? ({} as Response))
       expect([name, operation.security]).toEqual([
         name,
-        description.includes('`not authenticated`') ? [{ bearer: [] }] : [],
+        description.includes('`not authenticated`') ? [{ bearer: expect.any(Array) }] : [],
       ])
     }
     const open = operations.filter(([, { security }]) => security.length === 0)
     expect(open.filter(([, { responses }]) => '401' in responses).map(([name]) => name)).toEqual([
       'POST /api/v1/auth/login',
     ])
+  })
+
+  test('names the scope that a key needs, after its tag and what it does, where it takes a key', () => {
+    const used = new Set<unknown>()
+    for (const [name, operation] of operations) {
+      const { description = '' } = resolve(operation.responses['403'] ?? ({} as Response))
+      const tag = (operation.tags[0] ?? '').toLowerCase().replaceAll(' ', '-')
+      const scope = `${tag}:${name.startsWith('GET ') ? 'read' : 'write'}`
+      const takesScopes = (SCOPES as readonly string[]).includes(scope)
+      const [named = []] = operation.security.map((way) => (way as { bearer: unknown[] }).bearer)
+      expect([name, named, description.includes('`scope_missing`')]).toEqual([
+        name,
+        takesScopes ? [scope] : [],
+        takesScopes,
+      ])
+      for (const scope of named) used.add(scope)
+    }
+    expect(used).toEqual(new Set(SCOPES))
   })
 
   test('has 422, for any query parameter may be mistyped, and 413 and 415 exactly when it takes a body', () => {
@@ -431,10 +450,21 @@ describe("the contract's operations", () => {
     expect(shown).toContainEqual({ value: { data: null, error, message } })
   })
 
+  /** Only of a key that was made or rotated with them. */
+  const beyond = {
+    'scopes?': ['string'],
+    'allowed_cidrs?': ['string'],
+    'subscription_id?': 'integer',
+    'previous_key?': { key_prefix: 'string', valid_until: 'timestamp' },
+  }
+
   test('creating an API key takes a name and an expiry, and gives the key once', () => {
     expect(bodyOf('POST /api/v1/auth/api-keys')).toEqual({
       name: 'string',
       'expires_at?': 'timestamp',
+      'scopes?': ['string'],
+      'allowed_cidrs?': ['string'],
+      'subscription_id?': 'integer',
       'totp_code?': 'string',
     })
     const { properties } = resolve(jsonOf(operationOf('POST /api/v1/auth/api-keys').requestBody?.content))
@@ -447,6 +477,7 @@ describe("the contract's operations", () => {
         key_prefix: 'string',
         expires_at: timestampOrNull,
         created_at: 'timestamp',
+        ...beyond,
       },
       error: 'null',
       message: 'string',
@@ -464,6 +495,7 @@ describe("the contract's operations", () => {
           last_used_at: timestampOrNull,
           expires_at: timestampOrNull,
           created_at: 'timestamp',
+          ...beyond,
         },
       ],
       error: 'null',
@@ -472,7 +504,10 @@ describe("the contract's operations", () => {
   })
 
   test('deleting an API key takes its id', () => {
-    expect(queryOf('DELETE /api/v1/auth/api-keys/{id}')).toEqual({ 'id in path': 'integer' })
+    expect(queryOf('DELETE /api/v1/auth/api-keys/{id}')).toEqual({
+      'id in path': 'integer',
+      'If-Match? in header': 'string',
+    })
     expect(answerOf('DELETE /api/v1/auth/api-keys/{id}', '200')).toEqual({
       data: 'null',
       error: 'null',

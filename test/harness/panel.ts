@@ -168,7 +168,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     },
 
     /** A new API key's secret. */
-    async key(token: string, options: { name?: string; expires_at?: string } = {}): Promise<string> {
+    async key(token: string, options: object = {}): Promise<string> {
       return (await panel.post<{ key: string }>('/auth/api-keys', token, { name: 'Test', ...options })).data.key
     },
 

@@ -201,7 +201,8 @@ describe('a path', () => {
     ['/sites/1', 'POST', 'DELETE, GET, HEAD, PATCH'],
     ['/auth/login', 'GET', 'POST'],
     ['/auth/api-keys', 'PATCH', 'GET, HEAD, POST'],
-    ['/auth/api-keys/1', 'GET', 'DELETE'],
+    ['/auth/api-keys/1', 'PUT', 'DELETE, GET, HEAD, PATCH'],
+    ['/auth/api-keys/1/rotate', 'GET', 'POST'],
     ['/livez', 'POST', 'GET, HEAD'],
   ])('%s does not take %s', async (path, method, allow) => {
     const answer = await panel.send(method, path)

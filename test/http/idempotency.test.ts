@@ -210,7 +210,7 @@ describe('an API key', () => {
     expect([again.status, again.error, again.message]).toEqual([
       409,
       'conflict',
-      `API key ${first.data.id} was created by the first of these requests, and shown in its answer alone: delete it and create another`,
+      `API key ${first.data.id} was created by the first of these requests, and shown in its answer alone: rotate it, or delete it`,
     ])
     expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toHaveLength(1)
     // As the contract says: of the key itself, its hash is all that is stored, also by whoever could open the box.

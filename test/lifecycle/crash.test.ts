@@ -64,6 +64,8 @@ test('loses no acknowledged key, site, deletion or audit entry', async () => {
 
   async function login(panel: RunningBinary) {
     const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
+    const settings = { max_api_keys_per_user: 10_000 }
+    expect((await panel.send('PATCH', '/admin/settings', { as: admin, body: settings })).status).toBe(200)
     const body = { user_id: userId, name: 'Hosting' }
     expect((await panel.send('POST', '/admin/subscriptions', { as: admin, body })).status).toBe(201)
     return { admin, customer: (await panel.login('ada@example.com', PASSWORD)).data.token }

@@ -1,18 +1,22 @@
 /** API keys: made once, shown once, stored as a hash. */
-import { randomBytes } from 'node:crypto'
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Precondition } from '../../core/precondition.ts'
+import type { Principal } from '../../core/principal.ts'
+import type { Scope } from '../../core/scope.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { sha256 } from '../../crypto/secret.ts'
 import { isForeignKeyViolation, type Queries, type Store } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Details } from '../audit/events.ts'
 import type { Notify } from '../auth/notices.ts'
 import type { WithFreshCode } from '../auth/second-factor.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
+import { noticesPast } from './expiry-notices.ts'
+import { newSecret } from './secret.ts'
 
 export type ApiKey = typeof apiKeys.$inferSelect
 /** The key itself is nowhere else. */
@@ -27,59 +31,109 @@ export type ApiKeysOptions = {
   notify: Notify
   /** @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
+  /** @throws AppError `not_found`, `forbidden` */
+  findSubscription(principal: Principal, id: number): Promise<unknown>
+  /** How many keys a user may have. */
+  maxKeys(): Promise<number>
 }
 
 export type NewApiKey = {
   name: string
   /** Milliseconds since the epoch; undefined makes a key that is valid until it is deleted. */
-  expiresAt: number | undefined
+  expiresAt?: number | undefined
+  /** Undefined: everything that the user may do. */
+  scopes?: readonly Scope[] | undefined
+  /** CIDR ranges in their normal form; undefined: everywhere. */
+  allowedCidrs?: readonly string[] | undefined
+  /** Undefined: all subscriptions of the user. */
+  subscriptionId?: number | undefined
 }
+
+export type ApiKeyChanges = {
+  name?: string
+  /** Milliseconds since the epoch; null for never. */
+  expiresAt?: number | null
+}
+
+/** A fresh code of the second factor, for what gives a key or a longer life to one. */
+type Proof = { totpCode: string | undefined }
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
-const SECRET_BYTES = 32
-/** `ncp_` and 16 hex digits: enough to recognise a key by, with 192 of its 256 bits still secret. */
-const PREFIX_LENGTH = 20
+export function createApiKeys(options: ApiKeysOptions) {
+  const { store, clock, audit, flushUsage, notify, withFreshCode, findSubscription, maxKeys } = options
 
-export function createApiKeys({ store, clock, audit, flushUsage, notify, withFreshCode }: ApiKeysOptions) {
-  function requireFuture(expiresAt: number | undefined): void {
-    if (expiresAt !== undefined && expiresAt <= clock.now()) {
+  function requireFuture(expiresAt: number | null | undefined): void {
+    if (typeof expiresAt === 'number' && expiresAt <= clock.now()) {
       throw new AppError('validation_error', 'expires_at: must be in the future')
     }
   }
 
-  async function insert(tx: Queries, actor: Actor, userId: number, { name, expiresAt }: NewApiKey) {
-    const key = `ncp_${randomBytes(SECRET_BYTES).toString('hex')}`
+  /** In the transaction that adds the key, so that parallel requests can't pass the limit together. */
+  async function requireRoom(tx: Queries, userId: number, limit: number): Promise<void> {
+    if ((await tx.$count(apiKeys, eq(apiKeys.userId, userId))) < limit) return
+    throw new AppError('conflict', `The limit of ${limit} API keys is reached; delete one that is not used any more`)
+  }
+
+  async function insert(tx: Queries, actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {
+    const { name, expiresAt = null, scopes, allowedCidrs, subscriptionId = null } = wanted
+    const now = clock.now()
+    const { key, ...secret } = newSecret()
     const row = await tx
       .insert(apiKeys)
       .values({
         userId,
         name,
-        keyHash: sha256(key),
-        keyPrefix: key.slice(0, PREFIX_LENGTH),
-        createdAt: clock.now(),
-        expiresAt: expiresAt ?? null,
+        ...secret,
+        createdAt: now,
+        expiresAt,
+        scopes: scopes ? JSON.stringify(scopes) : null,
+        allowedCidrs: allowedCidrs ? JSON.stringify(allowedCidrs) : null,
+        subscriptionId,
+        noticedDays: noticesPast(expiresAt, now),
       })
       .returning()
       .get()
-    const { id, keyPrefix: prefix } = row
-    await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt: row.expiresAt })
-    await audit(tx, actor, {
-      action: 'api_key.create',
-      accountId: userId,
-      target: { type: 'api_key', id },
-      details: { name, prefix, expiresAt: expiresAt === undefined ? null : formatTimestamp(expiresAt) },
+    const { keyPrefix: prefix } = row
+    await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt })
+    await record(tx, actor, 'api_key.create', row, {
+      expiresAt: timeOrNull(expiresAt),
+      ...(scopes && { scopes: [...scopes] }),
+      ...(allowedCidrs && { allowedCidrs: [...allowedCidrs] }),
+      ...(subscriptionId !== null && { subscriptionId }),
     })
     return { row, key }
   }
 
-  async function auditDeletion(tx: Queries, actor: Actor, { id, userId, name, keyPrefix: prefix }: ApiKey) {
-    await audit(tx, actor, {
-      action: 'api_key.delete',
-      accountId: userId,
-      target: { type: 'api_key', id },
-      details: { name, prefix },
-    })
+  async function record(
+    tx: Queries,
+    actor: Actor,
+    action: 'api_key.create' | 'api_key.change' | 'api_key.rotate' | 'api_key.delete',
+    { id, userId, name, keyPrefix: prefix }: ApiKey,
+    details: Details = {},
+  ): Promise<void> {
+    const target = { type: 'api_key' as const, id }
+    await audit(tx, actor, { action, accountId: userId, target, details: { name, prefix, ...details } })
+  }
+
+  /** @throws AppError `not_found`, `forbidden` for another user's */
+  async function findOwn(queries: Queries, { userId }: Principal, id: number): Promise<ApiKey> {
+    const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
+    if (!row) throw new AppError('not_found', 'No such API key')
+    if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")
+    return row
+  }
+
+  /** A key that has expired stays so: its secret may have been given up carelessly. */
+  function requireUnexpired({ expiresAt }: ApiKey): void {
+    if (expiresAt === null || expiresAt > clock.now()) return
+    throw new AppError('conflict', 'This API key has expired; create another')
+  }
+
+  /** Without the old secret of a rotation, once that has run out. */
+  function present(row: ApiKey): ApiKey {
+    if (row.previousValidUntil === null || row.previousValidUntil > clock.now()) return row
+    return { ...row, ...noPrevious }
   }
 
   return {
@@ -91,24 +145,38 @@ export function createApiKeys({ store, clock, audit, flushUsage, notify, withFre
         .where(and(eq(apiKeys.userId, userId), gt(apiKeys.id, page.afterId)))
         .orderBy(asc(apiKeys.id))
         .limit(page.limit + 1)
-      return pageOf(rows, page)
+      return pageOf(rows.map(present), page)
+    },
+
+    /** Without uses that are still to be written. @throws AppError `not_found`, `forbidden` for another user's */
+    async find(principal: Principal, id: number): Promise<ApiKey> {
+      return present(await findOwn(store.read, principal, id))
+    },
+
+    /** @throws AppError `not_found`, `forbidden` for another user's */
+    async get(principal: Principal, id: number): Promise<ApiKey> {
+      await flushUsage()
+      return present(await findOwn(store.read, principal, id))
     },
 
     /**
      * Makes a key for the caller, who with 2FA on proves it with a fresh code.
      *
      * @returns the row, and the key, which is nowhere else
-     * @throws AppError `validation_error` for an expiry that has passed, `two_factor_required`, `two_factor_invalid`
+     * @throws AppError `validation_error` for an expiry that has passed, `not_found` and `forbidden` for a subscription,
+     * `conflict` beyond the limit of keys, `two_factor_required`, `two_factor_invalid`
      */
     async create(
       caller: Caller,
-      request: NewApiKey & { totpCode: string | undefined },
+      { totpCode, ...wanted }: NewApiKey & Proof,
       conclude?: Conclude<CreatedApiKey>,
     ): Promise<CreatedApiKey> {
-      const { totpCode, ...key } = request
-      requireFuture(key.expiresAt)
+      requireFuture(wanted.expiresAt)
+      if (wanted.subscriptionId !== undefined) await findSubscription(caller, wanted.subscriptionId)
+      const limit = await maxKeys()
       const write = withFreshCode(caller, totpCode, async (tx) => {
-        const created = await insert(tx, caller, caller.userId, key)
+        await requireRoom(tx, caller.userId, limit)
+        const created = await insert(tx, caller, caller.userId, wanted)
         await conclude?.(tx, created)
         return created
       })
@@ -119,9 +187,85 @@ export function createApiKeys({ store, clock, audit, flushUsage, notify, withFre
     },
 
     /** Makes a key for a user, for the command line. @throws AppError `validation_error` for an expiry that has passed */
-    async createFor(actor: Actor, userId: number, key: NewApiKey): Promise<CreatedApiKey> {
-      requireFuture(key.expiresAt)
-      return store.write((tx) => insert(tx, actor, userId, key))
+    async createFor(actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {
+      requireFuture(wanted.expiresAt)
+      return store.write((tx) => insert(tx, actor, userId, wanted))
+    },
+
+    /**
+     * Renames a key, or changes its expiry, which with 2FA on takes a fresh code.
+     *
+     * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` for an expiry that has passed,
+     * `conflict` for a key that has expired, `two_factor_required`, `two_factor_invalid`
+     */
+    async change(
+      caller: Caller,
+      id: number,
+      { totpCode, ...changes }: ApiKeyChanges & Proof,
+      precondition?: Precondition<ApiKey>,
+    ): Promise<ApiKey> {
+      const { name, expiresAt } = changes
+      requireFuture(expiresAt)
+      await flushUsage()
+      const work = async (tx: Queries) => {
+        const before = await findOwn(tx, caller, id)
+        requireUnexpired(before)
+        precondition?.(present(before))
+        const notices = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()) }
+        const [changed = before] =
+          name === undefined && expiresAt === undefined
+            ? []
+            : await tx
+                .update(apiKeys)
+                .set({ ...changes, ...notices })
+                .where(eq(apiKeys.id, id))
+                .returning()
+        await record(tx, caller, 'api_key.change', changed, { expiresAt: timeOrNull(changed.expiresAt) })
+        return present(changed)
+      }
+      return expiresAt === undefined ? store.write(work) : withFreshCode(caller, totpCode, work)
+    },
+
+    /**
+     * Gives a key another secret. The old one works for the grace period; the one before that, from now on, doesn't.
+     *
+     * @param graceSeconds 0 to 604,800
+     * @throws AppError `not_found`, `forbidden`, `conflict` for a key that has expired, `two_factor_required`,
+     * `two_factor_invalid`
+     */
+    async rotate(
+      caller: Caller,
+      id: number,
+      { totpCode, graceSeconds }: { graceSeconds: number } & Proof,
+      conclude?: Conclude<CreatedApiKey>,
+    ): Promise<CreatedApiKey> {
+      return withFreshCode(caller, totpCode, async (tx) => {
+        const before = await findOwn(tx, caller, id)
+        requireUnexpired(before)
+        const { key, ...secret } = newSecret()
+        const previous =
+          graceSeconds === 0
+            ? noPrevious
+            : {
+                previousKeyHash: before.keyHash,
+                previousKeyPrefix: before.keyPrefix,
+                previousValidUntil: clock.now() + graceSeconds * 1000,
+              }
+        const row = await tx
+          .update(apiKeys)
+          .set({ ...secret, ...previous })
+          .where(eq(apiKeys.id, id))
+          .returning()
+          .get()
+        const { name, keyPrefix: prefix, previousValidUntil } = row
+        await notify(tx, caller.userId, { kind: 'api_key_rotated', name, prefix, previousValidUntil })
+        await record(tx, caller, 'api_key.rotate', row, {
+          previousPrefix: before.keyPrefix,
+          previousValidUntil: timeOrNull(previousValidUntil),
+        })
+        await conclude?.(tx, { row, key })
+        return { row, key }
+      })
     },
 
     /** Deletes anybody's key, for the command line. @throws AppError `not_found` */
@@ -129,22 +273,25 @@ export function createApiKeys({ store, clock, audit, flushUsage, notify, withFre
       return store.write(async (tx) => {
         const [revoked] = await tx.delete(apiKeys).where(eq(apiKeys.id, id)).returning()
         if (!revoked) throw new AppError('not_found', 'no API key has this id')
-        await auditDeletion(tx, actor, revoked)
+        await record(tx, actor, 'api_key.delete', revoked)
         return revoked
       })
     },
 
-    /** @throws AppError `not_found`, `forbidden` for another user's */
-    async remove(caller: Caller, id: number): Promise<void> {
+    /** With both its secrets. @throws AppError `not_found`, `forbidden` for another user's, `precondition_failed` */
+    async remove(caller: Caller, id: number, precondition?: Precondition<ApiKey>): Promise<void> {
       await store.write(async (tx) => {
-        const own = and(eq(apiKeys.id, id), eq(apiKeys.userId, caller.userId))
-        const [removed] = await tx.delete(apiKeys).where(own).returning()
-        if (removed) return auditDeletion(tx, caller, removed)
-        const [other] = await tx.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.id, id))
-        throw other
-          ? new AppError('forbidden', "This is another user's key")
-          : new AppError('not_found', 'No such API key')
+        const found = await findOwn(tx, caller, id)
+        precondition?.(present(found))
+        await tx.delete(apiKeys).where(eq(apiKeys.id, id))
+        await record(tx, caller, 'api_key.delete', found)
       })
     },
   }
+}
+
+const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatTimestamp(ms)
 }

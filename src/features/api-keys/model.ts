@@ -1,30 +1,115 @@
-/** What `/auth/api-keys` takes and gives: exactly the contract's fields. */
+/** What `/auth/api-keys` takes and gives: the contract's fields, and what a key is limited to where it is. */
 import { t } from 'elysia'
-import { formatTimestamp } from '../../core/timestamp.ts'
-import { closed, idOut, label, nullable, timestampIn, timestampOut, totpCode } from '../../http/schema.ts'
-import type { ApiKey } from './api-keys.ts'
+import { SCOPES, type Scope } from '../../core/scope.ts'
+import { formatTimestamp, parseTimestamp } from '../../core/timestamp.ts'
+import {
+  choice,
+  closed,
+  idIn,
+  idOut,
+  label,
+  nullable,
+  text,
+  timestampIn,
+  timestampOut,
+  totpCode,
+  whole,
+} from '../../http/schema.ts'
+import { normalizeRange } from '../../limiter/address.ts'
+import type { ApiKey, ApiKeyChanges, CreatedApiKey, NewApiKey } from './api-keys.ts'
+
+const MAX_CIDRS = 100
+/** An IPv6 address written in full, and its prefix. */
+const CIDR_LENGTH = 49
+const GRACE_SECONDS = { minimum: 0, maximum: 7 * 24 * 60 * 60, default: 24 * 60 * 60 }
+
+const name = () => label(['Deploy script'])
+const freshCode = (when: string) => t.Optional({ ...totpCode(), description: `Required with 2FA on${when}` })
+const range = () =>
+  text({
+    maxLength: CIDR_LENGTH,
+    examples: ['203.0.113.0/24'],
+    rule: 'must be an IPv4 or IPv6 address or CIDR range, such as 203.0.113.0/24',
+    obeys: (value) => normalizeRange(value) !== undefined,
+  })
 
 export const CreateApiKey = closed({
-  name: label(['Deploy script']),
+  name: name(),
   expires_at: t.Optional(timestampIn()),
-  totp_code: t.Optional({ ...totpCode(), description: 'Required with two-factor authentication on' }),
+  scopes: t.Optional(
+    t.Array(choice(SCOPES), {
+      minItems: 1,
+      maxItems: SCOPES.length,
+      uniqueItems: true,
+      examples: [['sites:read']],
+      description: 'What the key may do, never more than its user; absent means all of that',
+    }),
+  ),
+  allowed_cidrs: t.Optional(
+    t.Array(range(), {
+      minItems: 1,
+      maxItems: MAX_CIDRS,
+      uniqueItems: true,
+      examples: [['203.0.113.0/24', '2001:db8::/48']],
+      description: 'Where the key may be used from; absent means everywhere',
+    }),
+  ),
+  subscription_id: t.Optional({
+    ...idIn([1]),
+    description: 'The one subscription that the key sees; absent means all',
+  }),
+  totp_code: freshCode(''),
+})
+export const ChangeApiKey = closed({
+  name: t.Optional(name()),
+  expires_at: t.Optional({
+    ...nullable(timestampIn()),
+    examples: ['2027-12-31T23:59:59Z'],
+    description: 'Null for a key that is valid until it is deleted',
+  }),
+  totp_code: freshCode(', for a new expiry'),
+})
+export const RotateApiKey = closed({
+  grace_seconds: t.Optional({
+    ...whole({ ...GRACE_SECONDS, example: GRACE_SECONDS.default }),
+    description: 'How long the old secret still works; a day when absent',
+  }),
+  totp_code: freshCode(''),
 })
 
 const keyPrefix = () =>
   t.String({ examples: ['ncp_0123456789abcdef'], description: 'The first 20 characters of the key' })
+const secret = () =>
+  t.String({
+    pattern: '^ncp_[0-9a-f]{64}$',
+    examples: [`ncp_${'0123456789abcdef'.repeat(4)}`],
+    description: 'The secret, shown this once',
+  })
+
+/** What is there for a key that has it, and absent for the contract's plain one. */
+const options = {
+  scopes: t.Optional(t.Array(choice(SCOPES), { description: 'Absent: all that its user may do' })),
+  allowed_cidrs: t.Optional(
+    t.Array(t.String({ examples: ['203.0.113.0/24'] }), { description: 'Absent: it may be used from everywhere' }),
+  ),
+  subscription_id: t.Optional({ ...idOut(), description: 'Absent: it sees all subscriptions of its user' }),
+  previous_key: t.Optional(
+    t.Object(
+      { key_prefix: keyPrefix(), valid_until: timestampOut() },
+      { additionalProperties: false, description: 'The secret before the last rotation, while it still works' },
+    ),
+  ),
+}
 
 export const CreatedApiKeyModel = t.Object(
   {
     id: idOut(),
     name: t.String({ examples: ['Deploy script'] }),
-    key: t.String({
-      pattern: '^ncp_[0-9a-f]{64}$',
-      examples: [`ncp_${'0123456789abcdef'.repeat(4)}`],
-      description: 'The secret, shown this once',
-    }),
+    key: secret(),
     key_prefix: keyPrefix(),
     expires_at: nullable(timestampOut()),
     created_at: timestampOut(),
+    ...options,
   },
   { additionalProperties: false, title: 'CreatedApiKey' },
 )
@@ -37,11 +122,12 @@ export const ApiKeyModel = t.Object(
     last_used_at: nullable(timestampOut()),
     expires_at: nullable(timestampOut()),
     created_at: timestampOut(),
+    ...options,
   },
   { additionalProperties: false, title: 'ApiKey' },
 )
 
-export function toCreatedApiKey({ row, key }: { row: ApiKey; key: string }) {
+export function toCreatedApiKey({ row, key }: CreatedApiKey) {
   return {
     id: row.id,
     name: row.name,
@@ -49,6 +135,7 @@ export function toCreatedApiKey({ row, key }: { row: ApiKey; key: string }) {
     key_prefix: row.keyPrefix,
     expires_at: timeOrNull(row.expiresAt),
     created_at: formatTimestamp(row.createdAt),
+    ...toOptions(row),
   }
 }
 
@@ -60,7 +147,47 @@ export function toApiKey(row: ApiKey) {
     last_used_at: timeOrNull(row.lastUsedAt),
     expires_at: timeOrNull(row.expiresAt),
     created_at: formatTimestamp(row.createdAt),
+    ...toOptions(row),
   }
+}
+
+function toOptions({ scopes, allowedCidrs, subscriptionId, previousKeyPrefix, previousValidUntil }: ApiKey) {
+  return {
+    ...(scopes !== null && { scopes: JSON.parse(scopes) as Scope[] }),
+    ...(allowedCidrs !== null && { allowed_cidrs: JSON.parse(allowedCidrs) as string[] }),
+    ...(subscriptionId !== null && { subscription_id: subscriptionId }),
+    ...(previousKeyPrefix !== null &&
+      previousValidUntil !== null && {
+        previous_key: { key_prefix: previousKeyPrefix, valid_until: formatTimestamp(previousValidUntil) },
+      }),
+  }
+}
+
+/** From the wire's names to the service's. */
+export function toNewApiKey(body: typeof CreateApiKey.static): NewApiKey & { totpCode: string | undefined } {
+  const { name, expires_at: expiresAt, scopes, allowed_cidrs: cidrs, subscription_id: subscriptionId } = body
+  return {
+    name,
+    expiresAt: expiresAt === undefined ? undefined : parseTimestamp(expiresAt),
+    scopes,
+    allowedCidrs: cidrs && [...new Set(cidrs.map((cidr) => normalizeRange(cidr) ?? cidr))],
+    subscriptionId,
+    totpCode: body.totp_code,
+  }
+}
+
+/** From the wire's names to the service's; what is absent stays absent. */
+export function toApiKeyChanges(body: typeof ChangeApiKey.static): ApiKeyChanges & { totpCode: string | undefined } {
+  const { name, expires_at: expiresAt, totp_code: totpCode } = body
+  return {
+    ...(name !== undefined && { name }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : (parseTimestamp(expiresAt) ?? null) }),
+    totpCode,
+  }
+}
+
+export function toRotation({ grace_seconds: graceSeconds, totp_code: totpCode }: typeof RotateApiKey.static) {
+  return { graceSeconds: graceSeconds ?? GRACE_SECONDS.default, totpCode }
 }
 
 function timeOrNull(ms: number | null): string | null {

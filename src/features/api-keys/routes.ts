@@ -1,7 +1,6 @@
 /** `/auth/api-keys`: managed with a JWT only. */
 import { Elysia, t } from 'elysia'
-import { parseTimestamp } from '../../core/timestamp.ts'
-import { representPage, sendPage } from '../../http/conditional.ts'
+import { preconditionOf, representPage, sendChanged, sendPage, sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import type { AnswerOnce } from '../../http/idempotency.ts'
@@ -10,7 +9,18 @@ import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import { callerOf } from '../../http/visit.ts'
 import type { ApiKeys } from './api-keys.ts'
-import { ApiKeyModel, CreateApiKey, CreatedApiKeyModel, toApiKey, toCreatedApiKey } from './model.ts'
+import {
+  ApiKeyModel,
+  ChangeApiKey,
+  CreateApiKey,
+  CreatedApiKeyModel,
+  RotateApiKey,
+  toApiKey,
+  toApiKeyChanges,
+  toCreatedApiKey,
+  toNewApiKey,
+  toRotation,
+} from './model.ts'
 
 const tag = 'API keys'
 
@@ -21,20 +31,17 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
     .use(guard)
     .post(
       '',
-      async ({ visit, query, body, set }) => {
-        const expiresAt = body.expires_at === undefined ? undefined : parseTimestamp(body.expires_at)
-        const request = { name: body.name, expiresAt, totpCode: body.totp_code }
-        return answerOnce(
+      async ({ visit, query, body, set }) =>
+        answerOnce(
           { set, visit, query, body },
-          (conclude) => apiKeys.create(callerOf(visit), request, conclude),
+          (conclude) => apiKeys.create(callerOf(visit), toNewApiKey(body), conclude),
           {
             message: 'API key created',
             toData: toCreatedApiKey,
             insteadOfSecret: ({ row }) =>
-              `API key ${row.id} was created by the first of these requests, and shown in its answer alone: delete it and create another`,
+              `API key ${row.id} was created by the first of these requests, and shown in its answer alone: rotate it, or delete it`,
           },
-        )
-      },
+        ),
       {
         ...operation('session', {
           id: 'createApiKey',
@@ -47,7 +54,7 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
           status: 201,
           data: CreatedApiKeyModel,
           message: 'API key created',
-          errors: ['two_factor_required', 'two_factor_invalid'],
+          errors: ['two_factor_required', 'two_factor_invalid', 'not_found'],
         }),
         body: CreateApiKey,
       },
@@ -69,18 +76,90 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
         query: closed(pageQuery),
       },
     )
+    .get(
+      '/:id',
+      async ({ principal, params, set, visit }) =>
+        sendResource({ set, visit }, toApiKey(await apiKeys.get(principal, toInteger(params.id)))),
+      {
+        ...operation('session', {
+          id: 'getApiKey',
+          summary: 'Show an API key',
+          tag,
+          conditional: true,
+          data: ApiKeyModel,
+          errors: ['not_found'],
+        }),
+        params: idParams('API key id'),
+      },
+    )
+    .patch(
+      '/:id',
+      async ({ visit, params, body }) => {
+        const precondition = preconditionOf(visit, toApiKey)
+        const changes = toApiKeyChanges(body)
+        const changed = await apiKeys.change(callerOf(visit), toInteger(params.id), changes, precondition)
+        return sendChanged(visit, toApiKey(changed), 'API key changed')
+      },
+      {
+        ...operation('session', {
+          id: 'changeApiKey',
+          summary: 'Rename an API key, or change its expiry',
+          description: 'Not of one that has expired. What it may do stays: for that, create another.',
+          tag,
+          body: true,
+          guarded: true,
+          data: ApiKeyModel,
+          message: 'API key changed',
+          errors: ['not_found', 'conflict', 'two_factor_required', 'two_factor_invalid'],
+        }),
+        params: idParams('API key id'),
+        body: ChangeApiKey,
+      },
+    )
+    .post(
+      '/:id/rotate',
+      async ({ visit, params, query, body, set }) =>
+        answerOnce(
+          { set, visit, query, body },
+          (conclude) => apiKeys.rotate(callerOf(visit), toInteger(params.id), toRotation(body), conclude),
+          {
+            message: 'API key rotated',
+            status: 200,
+            toData: toCreatedApiKey,
+            insteadOfSecret: () =>
+              'The API key was rotated by the first of these requests, and shown in its answer alone: rotate it again',
+          },
+        ),
+      {
+        ...operation('session', {
+          id: 'rotateApiKey',
+          summary: 'Give an API key another secret',
+          description:
+            'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, one before that no longer. A user with two-factor authentication on sends a fresh `totp_code`.',
+          tag,
+          body: true,
+          idempotent: true,
+          data: CreatedApiKeyModel,
+          message: 'API key rotated',
+          errors: ['not_found', 'two_factor_required', 'two_factor_invalid'],
+        }),
+        params: idParams('API key id'),
+        body: RotateApiKey,
+      },
+    )
     .delete(
       '/:id',
       async ({ visit, params }) => {
-        await apiKeys.remove(callerOf(visit), toInteger(params.id))
+        await apiKeys.remove(callerOf(visit), toInteger(params.id), preconditionOf(visit, toApiKey))
         return envelope(null, 'API key deleted')
       },
       {
         ...operation('session', {
           id: 'deleteApiKey',
           summary: 'Delete an API key',
-          description: 'It stops working at the next request.',
+          description: 'Both its secrets, where it was rotated, stop working at the next request.',
           tag,
+          guarded: true,
           data: t.Null(),
           message: 'API key deleted',
           errors: ['forbidden', 'not_found'],

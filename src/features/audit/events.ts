@@ -33,6 +33,8 @@ export const ACTIONS = [
   'audit.prune',
   /** A request that was refused for its credential, its rights or its number. */
   'request',
+  'api_key.change',
+  'api_key.rotate',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]

@@ -24,6 +24,7 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
           summary: 'List what happened to the own account, the newest first',
           description:
             'What the user did and what others did to the account. Failures and refusals are there within seconds, repeated ones summed up after ten minutes.',
+          scope: 'audit-log:read',
           tag: 'Audit log',
           paged: true,
           data: t.Array(AuditEntryModel),
@@ -43,7 +44,8 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
           id: 'listAuditLog',
           summary: 'List what happened, the newest first',
           description: '`ncp audit verify` on the server proves that nothing was changed or taken out.',
-          tag: 'Administration',
+          scope: 'audit-log:read',
+          tag: 'Audit log',
           paged: true,
           data: t.Array(AuditEntryModel),
         }),

@@ -18,7 +18,7 @@ export type AdminSessionRoutesOptions = {
   getUser: Users['get']
 }
 
-const tag = 'Administration'
+const tag = 'Users'
 
 export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRoutesOptions) {
   return new Elysia({ prefix: '/admin/users/:id/sessions' })
@@ -38,6 +38,7 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
         ...operation('admin', {
           id: 'listUserSessions',
           summary: 'List the sessions of a user',
+          scope: 'users:read',
           tag,
           paged: true,
           data: t.Array(SessionModel),
@@ -59,6 +60,7 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
           id: 'endUserSessions',
           summary: 'End all sessions of a user',
           description: 'At once. The API keys of the user stay.',
+          scope: 'users:write',
           tag,
           data: t.Null(),
           message: 'Sessions ended',

@@ -1,12 +1,21 @@
 /** From a bearer value to the principal behind it: the one place where API keys and JWTs are recognised. */
-import { eq, sql } from 'drizzle-orm'
+import { eq, or, sql } from 'drizzle-orm'
 import { type Awaitable, whenKnown } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type Credential, isExpired, type Principal, type Role } from '../../core/principal.ts'
+import {
+  type Credential,
+  isExpired,
+  isUsableFrom,
+  type KeyRestrictions,
+  type Principal,
+  type Role,
+} from '../../core/principal.ts'
+import type { Scope } from '../../core/scope.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions, users } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
+import { createAddressFilter, parseRanges } from '../../limiter/address.ts'
 
 /** What the contract calls an API key: `ncp_` and 32 random bytes in hex. */
 const API_KEY = /^ncp_[0-9a-f]{64}$/
@@ -34,10 +43,11 @@ export function createCredentials(options: CredentialsOptions) {
   const cache = createVersionCache<Principal>(store, CACHE_ENTRIES)
 
   const keyByHash = store.read
-    .select({ id: apiKeys.id, expiresAt: apiKeys.expiresAt, ...userColumns })
+    .select({ key: apiKeys, ...userColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    .where(eq(apiKeys.keyHash, sql.placeholder('hash')))
+    // Two unique indexes, one statement: a secret that was rotated is found like any other.
+    .where(or(eq(apiKeys.keyHash, sql.placeholder('hash')), eq(apiKeys.previousKeyHash, sql.placeholder('hash'))))
     .prepare()
   const sessionByTokenId = store.read
     .select({ id: sessions.id, expiresAt: sessions.expiresAt, ...userColumns })
@@ -55,8 +65,7 @@ export function createCredentials(options: CredentialsOptions) {
   async function byKey(hash: string): Promise<Principal | undefined> {
     const row = await keyByHash.get({ hash })
     if (row?.status !== 'active') return undefined
-    const credential = { kind: 'api_key' as const, keyId: row.id, expiresAt: row.expiresAt }
-    return principalOf(row, credential)
+    return principalOf(row, keyCredential(row.key, hash))
   }
 
   async function byToken(token: string): Promise<Principal | undefined> {
@@ -69,19 +78,21 @@ export function createCredentials(options: CredentialsOptions) {
     return principalOf(row, credential)
   }
 
-  /** Not cached: time passes without a commit. */
-  function admit(principal: Principal | undefined): Principal | undefined {
+  /** Not cached: time passes without a commit, and addresses differ. */
+  function admit(principal: Principal | undefined, address: string): Principal | undefined {
     if (!principal || isExpired(principal.credential, clock.now())) return undefined
-    record(principal.credential)
+    // From where it may not be used it is recognised, so that its user learns why, and not used.
+    if (isUsableFrom(principal.credential, address)) record(principal.credential)
     return principal
   }
 
   return {
     /**
+     * @param address of the client
      * @returns the principal, at once where it is remembered; undefined for a credential that is malformed, unknown,
      * forged, expired, revoked or of a disabled user
      */
-    authenticate(bearer: string): Awaitable<Principal | undefined> {
+    authenticate(bearer: string, address: string): Awaitable<Principal | undefined> {
       const isKey = bearer.startsWith('ncp_')
       if (isKey && !API_KEY.test(bearer)) return undefined
       const hash = isKey ? sha256(bearer) : ''
@@ -90,8 +101,33 @@ export function createCredentials(options: CredentialsOptions) {
       const cacheKey = isKey ? `key:${hash}` : bearer
       return whenKnown(
         cache.get(cacheKey, () => (isKey ? byKey(hash) : byToken(bearer))),
-        admit,
+        (principal) => admit(principal, address),
       )
     },
+  }
+}
+
+type ApiKeyRow = typeof apiKeys.$inferSelect
+
+/** @param hash of the secret that was sent: the present one, or the one before the last rotation */
+function keyCredential(key: ApiKeyRow, hash: string): Credential {
+  const superseded = key.keyHash !== hash
+  const ends = [key.expiresAt, superseded ? key.previousValidUntil : null].filter((end) => end !== null)
+  const restrictions = restrictionsOf(key)
+  return {
+    kind: 'api_key',
+    keyId: key.id,
+    expiresAt: ends.length > 0 ? Math.min(...ends) : null,
+    ...(superseded && { superseded }),
+    ...(restrictions && { restrictions }),
+  }
+}
+
+function restrictionsOf({ scopes, allowedCidrs, subscriptionId }: ApiKeyRow): KeyRestrictions | undefined {
+  if (scopes === null && allowedCidrs === null && subscriptionId === null) return undefined
+  return {
+    scopes: scopes === null ? undefined : new Set<Scope>(JSON.parse(scopes)),
+    allowsAddress: allowedCidrs === null ? undefined : createAddressFilter(parseRanges(JSON.parse(allowedCidrs))),
+    subscriptionId: subscriptionId ?? undefined,
   }
 }

@@ -1,9 +1,22 @@
 /** What `/auth` takes and gives. */
 import { t } from 'elysia'
+import type { Credential } from '../../core/principal.ts'
+import { SCOPES, type Scope } from '../../core/scope.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import { PASSWORD_LENGTH } from '../../crypto/password-rules.ts'
 import type { users } from '../../db/tables.ts'
-import { choice, closed, emailAddress, idOut, nullable, text, timestampOut, totpCode } from '../../http/schema.ts'
+import {
+  choice,
+  closed,
+  emailAddress,
+  idOut,
+  nullable,
+  text,
+  timestampOut,
+  totpCode,
+  wholeOut,
+} from '../../http/schema.ts'
+import type { ApiKey } from '../api-keys/api-keys.ts'
 import type { Session } from './sessions.ts'
 
 /** Its length is checked before anything is looked up or hashed; the rules for new passwords are the service's. */
@@ -54,7 +67,29 @@ export const MeModel = t.Object(
   {
     user: UserModel,
     credential: t.Object(
-      { kind: choice(['jwt', 'api_key']), id: idOut(), expires_at: nullable(timestampOut()) },
+      {
+        kind: choice(['jwt', 'api_key']),
+        id: idOut(),
+        name: nullable(t.String({ examples: ['Deploy script'], description: 'Of an API key' })),
+        scopes: nullable(t.Array(choice(SCOPES), { description: 'Null: all that the user may do' })),
+        allowed_cidrs: nullable(
+          t.Array(t.String({ examples: ['203.0.113.0/24'] }), { description: 'Null: everywhere' }),
+        ),
+        subscription_id: nullable({ ...idOut(), description: 'Null: all subscriptions of the user' }),
+        expires_at: nullable(timestampOut()),
+      },
+      { additionalProperties: false },
+    ),
+    rate_limit: t.Object(
+      {
+        limit: wholeOut({
+          minimum: 1,
+          examples: [120],
+          description: 'Requests a minute, of all credentials of the user',
+        }),
+        remaining: wholeOut({ minimum: 0, examples: [119] }),
+        reset_at: timestampOut(),
+      },
       { additionalProperties: false },
     ),
   },
@@ -92,6 +127,29 @@ export const RecoveryCodesModel = t.Object(
 /** The contract's User. */
 export function toUser({ id, email, name, role }: typeof users.$inferSelect) {
   return { id, email, name, role }
+}
+
+/** @param key what is stored of an API key; undefined for a JWT */
+export function toCredential(credential: Credential, key: ApiKey | undefined) {
+  return {
+    kind: credential.kind,
+    id: credential.kind === 'jwt' ? credential.sessionId : credential.keyId,
+    name: key?.name ?? null,
+    scopes: (key?.scopes ? JSON.parse(key.scopes) : null) as Scope[] | null,
+    allowed_cidrs: (key?.allowedCidrs ? JSON.parse(key.allowedCidrs) : null) as string[] | null,
+    subscription_id: key?.subscriptionId ?? null,
+    expires_at: credential.expiresAt === null ? null : formatTimestamp(credential.expiresAt),
+  }
+}
+
+/** @param headers of the response, on which the gate has written what is left */
+export function toRateLimit(headers: Headers) {
+  const read = (name: string) => Number(headers.get(`x-ratelimit-${name}`))
+  return {
+    limit: read('limit'),
+    remaining: read('remaining'),
+    reset_at: formatTimestamp(read('reset') * 1000),
+  }
 }
 
 /** @param currentId the session that asks, where it is one of the same user */

@@ -17,6 +17,9 @@ export type Notice =
   | { kind: 'email_changed'; email: string }
   /** `expiresAt` in milliseconds since the epoch, null for never. */
   | { kind: 'api_key_created'; name: string; prefix: string; expiresAt: number | null }
+  /** `previousValidUntil` of the old secret, null when it has stopped at once. */
+  | { kind: 'api_key_rotated'; name: string; prefix: string; previousValidUntil: number | null }
+  | { kind: 'api_key_expires'; name: string; prefix: string; expiresAt: number }
   | { kind: 'new_address'; address: string }
 
 /** Tells a user, in the transaction of what happened. */
@@ -30,17 +33,17 @@ export function createNotify({ clock, putMail }: { clock: Clock; putMail: PutMai
     const [user] = await tx.select({ email: users.email }).from(users).where(eq(users.id, userId))
     if (!user) return
     const now = clock.now()
-    const { subject, event } = wordsFor(notice)
-    const text = [
-      `${event}`,
-      `Account: ${user.email}\nTime: ${formatTimestamp(now)}`,
-      'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.',
-    ]
+    const { subject, event, advice = ADVICE } = wordsFor(notice)
+    const text = [`${event}`, `Account: ${user.email}\nTime: ${formatTimestamp(now)}`, advice]
     await putMail(tx, { to: user.email, subject, text: text.join('\n\n'), expiresAt: now + NOTICE_TTL_MS })
   }
 }
 
-function wordsFor(notice: Notice): { subject: string; event: string } {
+const ADVICE =
+  'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.'
+
+/** `advice` where the usual one does not fit. */
+function wordsFor(notice: Notice): { subject: string; event: string; advice?: string } {
   switch (notice.kind) {
     case 'password_set':
       return { subject: 'Your password was set', event: 'A new password was set for your account.' }
@@ -80,6 +83,22 @@ function wordsFor(notice: Notice): { subject: string; event: string } {
       return {
         subject: 'A new API key was created',
         event: `An API key was created for your account.\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${expiry}`,
+      }
+    }
+    case 'api_key_rotated': {
+      const { name, prefix, previousValidUntil } = notice
+      const end = previousValidUntil === null ? 'no longer works' : `works until ${formatTimestamp(previousValidUntil)}`
+      return {
+        subject: 'An API key was rotated',
+        event: `An API key of your account was given a new secret.\nName: ${quote(name)}\nBegins with: ${prefix}\nThe old secret ${end}.`,
+      }
+    }
+    case 'api_key_expires': {
+      const { name, prefix, expiresAt } = notice
+      return {
+        subject: 'An API key expires soon',
+        event: `An API key of your account expires, and what uses it will stop.\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${formatTimestamp(expiresAt)}`,
+        advice: 'If it is still needed, give it a new expiry, or create another key and put it in its place.',
       }
     }
     case 'new_address':

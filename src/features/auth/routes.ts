@@ -1,7 +1,6 @@
 /** `/auth`: login and logout, who one is, and one's sessions. */
 import { Elysia, t } from 'elysia'
 import { sessionIdOf } from '../../core/principal.ts'
-import { formatTimestamp } from '../../core/timestamp.ts'
 import type { AccessTokens } from '../../http/access-token.ts'
 import { representPage, sendPage } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
@@ -10,6 +9,7 @@ import { openOperation, operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed, idParams, toInteger } from '../../http/schema.ts'
 import { callerOf, strangerOf } from '../../http/visit.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { Users } from '../users/users.ts'
 import type { Login } from './login.ts'
 import * as model from './model.ts'
@@ -21,11 +21,12 @@ export type AuthRoutesOptions = {
   sessions: Sessions
   tokens: AccessTokens
   getUser: Users['get']
+  findKey: ApiKeys['find']
 }
 
 const tag = 'Authentication'
 
-export function authRoutes({ guard, login, sessions, tokens, getUser }: AuthRoutesOptions) {
+export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }: AuthRoutesOptions) {
   return new Elysia({ prefix: '/auth' })
     .use(guard)
     .post(
@@ -67,18 +68,24 @@ export function authRoutes({ guard, login, sessions, tokens, getUser }: AuthRout
     )
     .get(
       '/me',
-      async ({ principal }) => {
+      async ({ principal, visit }) => {
         const { credential } = principal
+        const key = credential.kind === 'jwt' ? undefined : await findKey(principal, credential.keyId)
         return envelope({
           user: model.toUser(await getUser(principal.userId)),
-          credential: {
-            kind: credential.kind,
-            id: credential.kind === 'jwt' ? credential.sessionId : credential.keyId,
-            expires_at: credential.expiresAt === null ? null : formatTimestamp(credential.expiresAt),
-          },
+          credential: model.toCredential(credential, key),
+          rate_limit: model.toRateLimit(visit.responseHeaders),
         })
       },
-      operation('user', { id: 'getMe', summary: 'Show who this credential belongs to', tag, data: model.MeModel }),
+      operation('user', {
+        id: 'getMe',
+        summary: 'Show whose this credential is, and what it may do',
+        description: 'The call that a script makes first. Every key may.',
+        scope: null,
+        confined: true,
+        tag,
+        data: model.MeModel,
+      }),
     )
     .get(
       '/sessions',

@@ -7,7 +7,7 @@ import { callerOf } from '../../http/visit.ts'
 import { ChangeSettings, SettingsModel, toSettingChanges, toSettings } from './model.ts'
 import type { Settings } from './settings.ts'
 
-const tag = 'Administration'
+const tag = 'Settings'
 
 export function settingRoutes({ guard, settings }: { guard: Guard; settings: Settings }) {
   return new Elysia({ prefix: '/admin/settings' })
@@ -16,6 +16,7 @@ export function settingRoutes({ guard, settings }: { guard: Guard; settings: Set
       ...operation('admin', {
         id: 'getSettings',
         summary: 'Show the settings',
+        scope: 'settings:read',
         tag,
         conditional: true,
         data: SettingsModel,
@@ -34,6 +35,7 @@ export function settingRoutes({ guard, settings }: { guard: Guard; settings: Set
           summary: 'Change settings',
           description:
             'A new `jwt_ttl_seconds` holds for tokens made from now on, a new `require_2fa` at the next request of each user.',
+          scope: 'settings:write',
           tag,
           body: true,
           guarded: true,

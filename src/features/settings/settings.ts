@@ -19,6 +19,8 @@ export type SettingValues = {
   backupIntervalHours: number
   /** How many backups stay: 1 to 365. */
   backupKeep: number
+  /** How many API keys a user may have: 1 to 10,000. */
+  maxApiKeys: number
 }
 export type SettingChanges = Partial<SettingValues>
 
@@ -27,6 +29,7 @@ export const REQUIRE_TWO_FACTOR = ['nobody', 'administrators', 'everyone'] as co
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 3650 }
 export const BACKUP_INTERVAL_HOURS = { minimum: 0, maximum: 720 }
 export const BACKUP_KEEP = { minimum: 1, maximum: 365 }
+export const MAX_API_KEYS = { minimum: 1, maximum: 10_000 }
 
 const defaults: SettingValues = {
   jwtTtlSeconds: 86_400,
@@ -34,6 +37,7 @@ const defaults: SettingValues = {
   auditRetentionDays: 365,
   backupIntervalHours: 24,
   backupKeep: 7,
+  maxApiKeys: 50,
 }
 
 export type SettingsOptions = { store: Store; clock: Clock; audit: RecordAudit }

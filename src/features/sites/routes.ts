@@ -57,6 +57,8 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
           summary: 'List sites, or search them by domain',
           description:
             'Of the named subscription, or of the default one. An administrator who names none gets the sites of all.',
+          scope: 'sites:read',
+          confined: true,
           tag,
           paged: true,
           data: t.Array(SiteModel),
@@ -80,6 +82,8 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
           summary: 'Create a site',
           description:
             'In the named subscription, or in the default one, up to its limit. `subscription_id` may stand in the query, in the body, or the same in both; an administrator must name one.',
+          scope: 'sites:write',
+          confined: true,
           tag,
           body: true,
           idempotent: true,
@@ -100,6 +104,8 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
         ...operation('user', {
           id: 'getSite',
           summary: 'Show a site',
+          scope: 'sites:read',
+          confined: true,
           tag,
           conditional: true,
           data: SiteModel,
@@ -120,6 +126,8 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
         ...operation('user', {
           id: 'changeSite',
           summary: 'Change a site',
+          scope: 'sites:write',
+          confined: true,
           tag,
           body: true,
           guarded: true,
@@ -142,6 +150,8 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
         ...operation('user', {
           id: 'deleteSite',
           summary: 'Delete a site',
+          scope: 'sites:write',
+          confined: true,
           tag,
           guarded: true,
           data: t.Null(),

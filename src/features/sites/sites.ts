@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
-import type { Principal } from '../../core/principal.ts'
+import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -38,7 +38,7 @@ export type SitesOptions = {
   /** @throws AppError `not_found`, `forbidden` */
   findSubscription(principal: Principal, id: number): Promise<SubscriptionRow>
   /** @throws AppError `not_found` for a customer who has none */
-  findDefaultSubscription(userId: number): Promise<SubscriptionRow>
+  findDefaultSubscription(principal: Principal): Promise<SubscriptionRow>
 }
 
 export type Sites = ReturnType<typeof createSites>
@@ -46,10 +46,10 @@ export type Sites = ReturnType<typeof createSites>
 export function createSites({ store, clock, audit, findSubscription, findDefaultSubscription }: SitesOptions) {
   /** The contract's subscription context: the one that is named, or the default one. */
   async function subscriptionOf(principal: Principal, id: number | undefined): Promise<SubscriptionRow> {
-    return id === undefined ? findDefaultSubscription(principal.userId) : findSubscription(principal, id)
+    return id === undefined ? findDefaultSubscription(principal) : findSubscription(principal, id)
   }
 
-  /** @throws AppError `not_found`, `forbidden` for another customer's */
+  /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
   async function findWithOwner(principal: Principal, { id, subscriptionId }: SiteRef, queries: Queries) {
     const rows = await queries
       .select({ site: sites, name: siteDomains.domain, userId: subscriptions.userId })
@@ -63,6 +63,10 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
     if (!site || !row) throw new AppError('not_found', 'No such site')
     if (principal.role !== 'admin' && row.userId !== principal.userId) {
       throw new AppError('forbidden', 'This site belongs to another customer')
+    }
+    const bound = boundSubscriptionOf(principal)
+    if (bound !== undefined && site.subscriptionId !== bound) {
+      throw new AppError('forbidden', `This site is not in subscription ${bound}, which this API key is bound to`)
     }
     if (
       subscriptionId !== undefined &&
@@ -121,7 +125,8 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
      */
     async list(principal: Principal, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
       const { subscriptionId, domain } = filter
-      const everywhere = principal.role === 'admin' && subscriptionId === undefined
+      const bound = boundSubscriptionOf(principal)
+      const everywhere = principal.role === 'admin' && subscriptionId === undefined && bound === undefined
       const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
       const site = store.read
         .select()
@@ -149,7 +154,7 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
      * suspended subscription or a reached limit
      */
     async create(caller: Caller, { subscriptionId, ...names }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
-      if (caller.role === 'admin' && subscriptionId === undefined) {
+      if (caller.role === 'admin' && subscriptionId === undefined && boundSubscriptionOf(caller) === undefined) {
         throw new AppError('bad_request', 'subscription_id: is required of an administrator')
       }
       return insert(caller, (await subscriptionOf(caller, subscriptionId)).id, names, conclude)

@@ -31,13 +31,15 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
     .get(
       '',
       async ({ principal, query, set, visit }) => {
-        const page = await subscriptions.list(pageOfQuery(query), { userId: principal.userId })
+        const page = await subscriptions.listOwn(pageOfQuery(query), principal)
         return sendPage({ set, visit, query }, representPage(page, toSubscription))
       },
       {
         ...operation('user', {
           id: 'listSubscriptions',
           summary: 'List own subscriptions',
+          scope: 'subscriptions:read',
+          confined: true,
           tag,
           paged: true,
           data: t.Array(SubscriptionModel),
@@ -53,6 +55,8 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
         ...operation('user', {
           id: 'getOwnSubscription',
           summary: 'Show an own subscription',
+          scope: 'subscriptions:read',
+          confined: true,
           tag,
           conditional: true,
           data: SubscriptionModel,
@@ -74,6 +78,7 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
           id: 'changeSubscription',
           summary: 'Make a subscription the default',
           description: 'The default is used wherever `subscription_id` is absent.',
+          scope: 'subscriptions:write',
           tag,
           body: true,
           guarded: true,
@@ -88,7 +93,7 @@ export function subscriptionRoutes({ guard, subscriptions }: Options) {
 }
 
 export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: AdminOptions) {
-  const tag = 'Administration'
+  const tag = 'Subscriptions'
   return new Elysia({ prefix: '/admin/subscriptions' })
     .use(guard)
     .get(
@@ -101,6 +106,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
         ...operation('admin', {
           id: 'listAllSubscriptions',
           summary: 'List the subscriptions of all users, or some of them',
+          scope: 'subscriptions:read',
           tag,
           paged: true,
           data: t.Array(SubscriptionModel),
@@ -128,6 +134,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
           id: 'createSubscription',
           summary: 'Create a subscription',
           description: "A user's first is the default.",
+          scope: 'subscriptions:write',
           tag,
           body: true,
           idempotent: true,
@@ -147,6 +154,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
         ...operation('admin', {
           id: 'getSubscription',
           summary: 'Show a subscription',
+          scope: 'subscriptions:read',
           tag,
           conditional: true,
           data: SubscriptionModel,
@@ -169,6 +177,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
           summary: 'Change a subscription',
           description:
             'In a suspended one, sites can be read and not changed. A `user_id` gives it to another user, with its sites.',
+          scope: 'subscriptions:write',
           tag,
           body: true,
           guarded: true,

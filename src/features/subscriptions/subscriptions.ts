@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
-import type { Principal } from '../../core/principal.ts'
+import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { subscriptions, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -31,7 +31,7 @@ export type SubscriptionChanges = {
   isDefault?: boolean
 }
 
-export type SubscriptionFilter = { userId?: number; status?: Subscription['status'] }
+export type SubscriptionFilter = { id?: number; userId?: number; status?: Subscription['status'] }
 
 export type SubscriptionsOptions = { store: Store; clock: Clock; audit: RecordAudit }
 
@@ -44,13 +44,14 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
     return subscription
   }
 
-  async function list(page: PageRequest, { userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
+  async function list(page: PageRequest, { id, userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
     const rows = await store.read
       .select()
       .from(subscriptions)
       .where(
         and(
           gt(subscriptions.id, page.afterId),
+          id === undefined ? undefined : eq(subscriptions.id, id),
           userId === undefined ? undefined : eq(subscriptions.userId, userId),
           status === undefined ? undefined : eq(subscriptions.status, status),
         ),
@@ -89,9 +90,13 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
     }
   }
 
-  /** @throws AppError `not_found`, `forbidden` for another customer's */
+  /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
   async function findOwn(principal: Principal, id: number, queries: Queries = store.read): Promise<Subscription> {
     const subscription = await find(id, queries)
+    const bound = boundSubscriptionOf(principal)
+    if (bound !== undefined && id !== bound) {
+      throw new AppError('forbidden', `This API key is bound to subscription ${bound}`)
+    }
     if (principal.role !== 'admin' && subscription.userId !== principal.userId) {
       throw new AppError('forbidden', 'This subscription belongs to another customer')
     }
@@ -100,11 +105,25 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
 
   return {
     list,
+
+    /** The subscriptions of the principal's user, or of them the one that a key is bound to. */
+    async listOwn(page: PageRequest, principal: Principal): Promise<Page<Subscription>> {
+      const id = boundSubscriptionOf(principal)
+      return list(page, { userId: principal.userId, ...(id !== undefined && { id }) })
+    },
+
     find,
     findOwn,
 
-    /** The subscription a customer means by naming none. @throws AppError `not_found` for a customer who has none */
-    async findDefault(userId: number): Promise<Subscription> {
+    /**
+     * The subscription that is meant by naming none: the one that a key is bound to, or the customer's default.
+     *
+     * @throws AppError `not_found` for a customer who has none
+     */
+    async findDefault(principal: Principal): Promise<Subscription> {
+      const bound = boundSubscriptionOf(principal)
+      if (bound !== undefined) return findOwn(principal, bound)
+      const { userId } = principal
       const [subscription] = await store.read
         .select()
         .from(subscriptions)

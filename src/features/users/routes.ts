@@ -21,7 +21,7 @@ import {
 } from './model.ts'
 import type { Users } from './users.ts'
 
-const tag = 'Administration'
+const tag = 'Users'
 
 export type UserRoutesOptions = { guard: Guard; users: Users; answerOnce: AnswerOnce }
 
@@ -38,6 +38,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
         ...operation('admin', {
           id: 'listUsers',
           summary: 'List users, or search them',
+          scope: 'users:read',
           tag,
           paged: true,
           data: t.Array(AccountModel),
@@ -58,6 +59,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
           summary: 'Create a user',
           description:
             'The user sets the password with the activation token, within 24 hours. It is mailed to the user as a link, where mail is configured.',
+          scope: 'users:write',
           tag,
           body: true,
           idempotent: true,
@@ -76,6 +78,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
         ...operation('admin', {
           id: 'getUser',
           summary: 'Show a user',
+          scope: 'users:read',
           tag,
           conditional: true,
           data: AccountModel,
@@ -96,6 +99,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
           id: 'changeUser',
           summary: 'Change a user',
           description: 'A new role or status ends the sessions of the user at once.',
+          scope: 'users:write',
           tag,
           body: true,
           guarded: true,
@@ -118,6 +122,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
           id: 'deleteUser',
           summary: 'Delete a user',
           description: 'With all sessions, API keys, subscriptions and sites of the user, at once.',
+          scope: 'users:write',
           tag,
           guarded: true,
           data: t.Null(),
@@ -138,6 +143,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
           id: 'renewActivation',
           summary: 'Give a user without a password a new activation token',
           description: 'The former token is void. It is mailed to the user as well, where mail is configured.',
+          scope: 'users:write',
           tag,
           data: ActivationModel,
           message: 'Activation renewed',

@@ -13,6 +13,7 @@ const DEFAULTS = {
   audit_retention_days: 365,
   backup_interval_hours: 24,
   backup_keep: 7,
+  max_api_keys_per_user: 50,
 }
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 

@@ -1,0 +1,16 @@
+/** Scopes: what an API key may do, where its maker has not left it everything its user may do. */
+
+/** One pair for each kind of resource, named after its tag in the OpenAPI document. Grows; a name never changes its meaning. */
+export const SCOPES = [
+  'sites:read',
+  'sites:write',
+  'subscriptions:read',
+  'subscriptions:write',
+  'audit-log:read',
+  'users:read',
+  'users:write',
+  'settings:read',
+  'settings:write',
+] as const
+
+export type Scope = (typeof SCOPES)[number]

@@ -1,0 +1,18 @@
+/** Tells whoever uses an API key when it ends, on the wire, where scripts can look. */
+import type { Credential } from '../core/principal.ts'
+import { formatTimestamp } from '../core/timestamp.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** From so long before, a warning comes with every response. */
+const WARNING_MS = 14 * DAY_MS
+
+/** Sets nothing for a key without an expiry. */
+export function tellExpiry(credential: Credential, nowMs: number, headers: Headers): void {
+  if (credential.kind !== 'api_key' || credential.expiresAt === null) return
+  const { expiresAt, superseded } = credential
+  headers.set('x-api-key-expires', formatTimestamp(expiresAt))
+  if (expiresAt - nowMs > WARNING_MS) return
+  const days = Math.ceil((expiresAt - nowMs) / DAY_MS)
+  const cause = superseded ? 'it was rotated' : 'give it a new expiry, or replace it'
+  headers.set('x-api-key-warning', `expires in ${days === 1 ? 'a day or less' : `${days} days`}: ${cause}`)
+}
