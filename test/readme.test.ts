@@ -6,7 +6,7 @@ import { schema } from '../src/config/schema.ts'
 import { type Installation, install, type RunningBinary } from './harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = join(import.meta.dir, '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')

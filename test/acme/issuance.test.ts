@@ -8,7 +8,7 @@ import { type Installation, install, type RunningBinary, until } from '../harnes
 import { openConnection } from '../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const NAMES = ['panel.example.com', 'www.example.com']
 

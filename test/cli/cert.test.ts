@@ -6,7 +6,7 @@ import { type Installation, install, until } from '../harness/binary.ts'
 import { openConnection } from '../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** No other user can own files where this is not root. */
 const OWNER = process.getuid?.() === 0 ? 12_345 : (process.getuid?.() ?? 0)

@@ -5,7 +5,7 @@ import { fileKeyOf, schema } from '../../src/config/schema.ts'
 import { type Installation, install } from '../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Words that were typed, the last one unfinished, and what has to be among the answers, or is all of them. */
 const CASES: { typed: string[]; some?: string[]; exactly?: string[] }[] = [

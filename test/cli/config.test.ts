@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { type Installation, install } from '../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const SMTP_URL = 'smtps://ncp:s3cret@mail.example.com'
 

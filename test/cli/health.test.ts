@@ -7,7 +7,7 @@ import { type Installation, install, type RunningBinary } from '../harness/binar
 import { createTestClock } from '../harness/clock.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Check = { status: string; reason: string | null }
 type Readiness = {

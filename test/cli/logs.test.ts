@@ -7,7 +7,7 @@ import { type Installation, install, type RunningBinary, until } from '../harnes
 import { type ReceivedMail, type Smtp, startSmtp } from '../harness/smtp.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Line = Record<string, unknown> & { msg: string; level: string }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Installation, install, type RunningBinary, until } from '../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Sample = { name: string; labels: Record<string, string>; value: number }
 

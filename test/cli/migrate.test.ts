@@ -7,7 +7,7 @@ import { migrations } from '../../src/db/migrations.ts'
 import { type Installation, install } from '../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const LAST = migrations.at(-1)?.name ?? ''
 

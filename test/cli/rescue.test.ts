@@ -5,7 +5,7 @@ import { type Installation, install, type RunningBinary } from '../harness/binar
 import { PASSWORD } from '../harness/panel.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const EMAIL = 'ada@example.com'
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type Installation, install } from '../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** From Debian's package systemd. */
 const hasSystemd = Bun.which('systemd-analyze') !== null

@@ -7,7 +7,7 @@ import { SCOPES } from '../../src/core/scope.ts'
 import { type Panel, startPanel } from '../harness/panel.ts'
 
 // One test sends every request there is, and some of them cost hashes.
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 type Schema = {
   $ref?: string
@@ -413,7 +413,7 @@ describe('every request', () => {
       `POST /api/v1/auth/password-reset/confirm ${unknownToken}`,
     ])
     // A login for each operation.
-  }, 60_000)
+  }, 120_000)
 
   test('has no example that harms who sends it unread: JWTs that live for the shortest time there is', () => {
     const { properties } = resolve(jsonOf(operationOf('PATCH /api/v1/admin/settings').requestBody?.content))

@@ -7,7 +7,7 @@ import { type Installation, install, type RunningBinary, until } from '../harnes
 import { freePort } from '../harness/port.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** From Debian's packages nginx-light and caddy. */
 const PATH = '/usr/sbin:/usr/bin:/bin'

@@ -7,7 +7,7 @@ import { type Installation, install, type RunningBinary, until } from '../harnes
 import { openConnection } from '../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const DAY_MS = 86_400_000
 const NO_LIMIT = { NCP_LIMIT_PROBE: '1000000' }

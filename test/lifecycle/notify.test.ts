@@ -11,7 +11,7 @@ import { createTestLog } from '../harness/log.ts'
 import { type NotifySocket, openNotifySocket } from '../harness/notify-socket.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let here: Installation
 let socket: NotifySocket | undefined

@@ -4,7 +4,7 @@ import { type Installation, install, type RunningBinary, until } from '../harnes
 import { type Connection, openConnection } from '../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const FOR_EVER = '600'
 

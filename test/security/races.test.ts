@@ -54,7 +54,7 @@ test('a limit counts a thousand parallel requests exactly', async () => {
   } finally {
     await limited.stop()
   }
-}, 30_000)
+}, 120_000)
 
 /** @see better-auth#8067, #9993: two requests with one proof were both believed */
 describe('of requests in parallel', () => {

@@ -23,6 +23,9 @@ type Entry = {
   details: Record<string, unknown>
 }
 
+/** For which what happens again is summed up. */
+const WINDOW_SECONDS = 600
+
 let panel: Panel
 let admin: string
 let ada: Customer
@@ -39,6 +42,11 @@ const ownLog = async (as: string, query = '') => (await panel.get<Entry[]>(`/aud
 const newest = async () => (await log('?limit=1'))[0]
 /** As the timer does: what was counted goes into the log. */
 const flush = () => panel.context.incidents.flush()
+/** So much later that all of it is there: the timer, which runs by itself, may have written a part before. */
+async function flushAll(): Promise<void> {
+  panel.clock.advance(WINDOW_SECONDS)
+  await flush()
+}
 const requestId = ({ headers }: Answer) => headers.get('x-request-id')
 const login = (email: string, password: string, from?: string) =>
   panel.send('POST', '/auth/login', { body: { email, password }, ...(from !== undefined && { from }) })
@@ -146,23 +154,19 @@ describe('an entry', () => {
     await login('nobody@example.com', 'a wrong password', '198.51.100.1')
     await panel.post('/auth/password', carl.token, { current_password: 'wrong', new_password: 'whatever it is' })
     await panel.post('/auth/password-reset/confirm', undefined, { token: 'made-up', password: 'whatever it is' })
-    await flush()
+    await flushAll()
     const failures = (await log('?limit=100')).filter(({ result }) => result === 'failure')
-    const rows = failures.map(({ action, account_id, address, reason, times }) => [
-      action,
-      account_id,
-      address,
-      reason,
-      times,
-    ])
-    expect(rows).toEqual(
-      expect.arrayContaining([
-        ['auth.login', carl.id, '198.51.100.1', 'invalid_credentials', 3],
-        ['auth.login', null, '198.51.100.1', 'invalid_credentials', 1],
-        ['auth.password_confirm', carl.id, '127.0.0.1', 'invalid_credentials', 1],
-        ['auth.password_set', null, '127.0.0.1', 'validation_error', 1],
-      ]),
-    )
+    const sums = new Map<string, number>()
+    for (const { action, account_id, address, reason, times } of failures) {
+      const about = [action, account_id, address, reason].join(' ')
+      sums.set(about, (sums.get(about) ?? 0) + times)
+    }
+    expect(Object.fromEntries(sums)).toMatchObject({
+      [`auth.login ${carl.id} 198.51.100.1 invalid_credentials`]: 3,
+      'auth.login  198.51.100.1 invalid_credentials': 1,
+      [`auth.password_confirm ${carl.id} 127.0.0.1 invalid_credentials`]: 1,
+      'auth.password_set  127.0.0.1 validation_error': 1,
+    })
   })
 
   test('tells of a request that was refused, and not of one that sent no credential', async () => {
@@ -197,7 +201,7 @@ describe('an attack', () => {
     for (let i = 0; i < 5; i++) await login(carl.email, 'a wrong password')
     await flush()
     expect(await about()).toEqual([1])
-    panel.clock.advance(600)
+    panel.clock.advance(WINDOW_SECONDS)
     await flush()
     expect(await about()).toEqual([5, 1])
     await flush()
@@ -211,13 +215,17 @@ describe('an attack', () => {
       const from = `198.18.${i >> 8}.${i & 255}`
       await own.send('GET', '/sites', { as: 'not-a-credential', from })
     }
+    own.clock.advance(WINDOW_SECONDS)
     await own.context.incidents.flush()
     const entries = await rows()
-    expect(entries.length).toBe(101)
     expect(entries.reduce((sum, { times }) => sum + times, 0)).toBe(1000)
-    expect(entries.find(({ times }) => times === 900)).toMatchObject({ address: null, reason: 'not_authenticated' })
+    const crowd = entries.filter(({ details }) => details.includes('many addresses'))
+    expect(crowd.reduce((sum, { times }) => sum + times, 0)).toBe(900)
+    expect(crowd[0]).toMatchObject({ address: null, reason: 'not_authenticated' })
+    expect(entries.length - crowd.length).toBe(100)
+    expect(crowd.length).toBeLessThanOrEqual(2)
     await own.stop()
-  }, 60_000)
+  }, 120_000)
 
   test('that the process does not outlive is written at its end', async () => {
     const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
