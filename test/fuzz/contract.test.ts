@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { operator } from '../../src/core/actor.ts'
 import { createTestLog } from '../harness/log.ts'
 import { type Operation, operationsOf } from '../harness/operations.ts'
-import { type Answer, type Panel, startPanel } from '../harness/panel.ts'
+import { type Answer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
 import { AT_ONCE, fuzz, TEST_TIMEOUT_MS } from './options.ts'
 import { type Caller, type FuzzedRequest, requestsOf } from './requests.ts'
 
@@ -23,6 +23,13 @@ let operations: Operation[]
 beforeAll(async () => {
   panel = await startPanel({ limitProbe: 1_000_000 }, log)
   operations = await operationsOf(panel)
+  // One whom the requests can log in as.
+  const passwordHash = await panel.context.passwords.hash(PASSWORD)
+  await panel.context.users.create(
+    operator,
+    { email: 'fuzz0@example.com', name: 'Fuzz', role: 'customer' },
+    passwordHash,
+  )
 })
 afterAll(() => panel.stop())
 

@@ -104,7 +104,7 @@ function goodText({ format, minLength = 0, maxLength = 100 }: Schema): fc.Arbitr
         fc.domain(),
         text({ minLength, maxLength: Math.min(maxLength, 200) }),
         fc.nat(99).map((n) => `name${n}.example`),
-        fc.nat(9).map((n) => `customer${n}@example.com`),
+        fc.nat(9).map((n) => `fuzz${n}@example.com`),
       )
   }
 }
