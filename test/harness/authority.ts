@@ -39,8 +39,8 @@ export async function startAuthority(directory: string) {
   const pebble = Bun.spawn(
     ['pebble', '-strict', '-config', join(directory, 'pebble.json'), '-dnsserver', `127.0.0.1:${dns}`],
     {
-      // Every other request is refused with a new nonce, and every name has to be proved again.
-      env: { PATH: '/usr/bin:/bin', PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '50', PEBBLE_AUTHZREUSE: '0' },
+      // Every fifth request is refused with a new nonce, and every name has to be proved again.
+      env: { PATH: '/usr/bin:/bin', PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '20', PEBBLE_AUTHZREUSE: '0' },
       stdout: 'pipe',
       stderr: 'ignore',
     },
