@@ -38,6 +38,8 @@ const EVENTS = {
     panel.post('/admin/subscriptions', admin, { user_id: userId, name: `more ${n}`, is_default: n % 2 === 0 }),
   suspend: ({ subscription, admin }, panel, n) =>
     panel.patch(`/admin/subscriptions/${subscription}`, admin, { status: n % 2 ? 'suspended' : 'active' }),
+  handOver: ({ subscription, userId, admin }, panel, n) =>
+    panel.patch(`/admin/subscriptions/${subscription}`, admin, { user_id: n % 2 ? 1 : userId }),
   disable: ({ userId, admin }, panel) => panel.patch(`/admin/users/${userId}`, admin, { status: 'disabled' }),
   enable: ({ userId, admin }, panel) => panel.patch(`/admin/users/${userId}`, admin, { status: 'active' }),
   rename: ({ userId, admin }, panel, n) => panel.patch(`/admin/users/${userId}`, admin, { name: `name ${n}` }),

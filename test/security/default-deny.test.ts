@@ -317,3 +317,21 @@ describe('for a user without the second factor that is required', () => {
     for (const as of credentials) expect((await panel.get('/auth/me', as)).status).toBe(200)
   })
 })
+
+/** @see RFC 9110 §9.2.1, ASVS V3.5.3: a link, an image or a prefetch must not do anything */
+test('GET and HEAD of every operation store nothing, for whoever asks', async () => {
+  const admin = (await panel.customer('admin')).token
+  const before = storedRows(panel)
+  for (const { method, path } of operations.filter((operation) => operation.method === 'GET')) {
+    const id = path.includes('{') ? idOfAdas(path) : 1
+    for (const as of [ada.token, admin]) {
+      for (const safe of [method, 'HEAD']) {
+        const headers = { authorization: `Bearer ${as}` }
+        const response = await fetch(panel.origin + fillPath(path, id), { method: safe, headers })
+        await response.arrayBuffer()
+        expect([safe, path, response.status < 500]).toEqual([safe, path, true])
+      }
+    }
+  }
+  expect(storedRows(panel)).toEqual(before)
+})
