@@ -83,8 +83,14 @@ export function createIdempotency({ store, clock, secretBox }: { store: Store; c
     ): Promise<{ result: Result } | { kept: KeptAnswer }> {
       const before = await find(request)
       if (before) return { kept: before }
+      let isKept = false
       try {
-        return { result: await work((tx, result) => keep(tx, request, answerTo(result))) }
+        const result = await work(async (tx, result) => {
+          await keep(tx, request, answerTo(result))
+          isKept = true
+        })
+        if (!isKept) throw new Error('what was created was not handed to conclude')
+        return { result }
       } catch (error) {
         // Of two at once, the second may have failed for what the first has done.
         const meanwhile = await find(request)

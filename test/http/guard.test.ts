@@ -1,0 +1,63 @@
+/** The guard fails closed: a route that says nothing of limited keys is out of their reach, also one that is yet to come. */
+import { expect, test } from 'bun:test'
+import { Elysia } from 'elysia'
+import type { KeyRestrictions, Principal } from '../../src/core/principal.ts'
+import { createErrors } from '../../src/http/errors.ts'
+import { createGuard, type Rights } from '../../src/http/guard.ts'
+import { handOver, remember } from '../../src/http/visit.ts'
+import { noLog } from '../harness/log.ts'
+
+/** A route that asks for these rights, called with a key that is limited so. */
+async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
+  const errors = createErrors({ log: noLog, allow: () => undefined, refused: () => {} })
+  const app = new Elysia()
+    .use(errors.hook)
+    .use(handOver)
+    .use(createGuard({ maxBodyBytes: 0 }))
+    .get('/new', () => 'done', { auth: rights })
+  const all = { scopes: undefined, allowsAddress: undefined, subscriptionId: undefined, ...restrictions }
+  const principal: Principal = {
+    userId: 1,
+    role: 'admin',
+    credential: { kind: 'api_key', keyId: 1, expiresAt: null, ...(restrictions && { restrictions: all }) },
+  }
+  const request = new Request('http://localhost/new')
+  remember(request, {
+    requestId: '',
+    startedAt: 0,
+    path: '/new',
+    client: { address: '203.0.113.7', group: '203.0.113.7' },
+    credentialSent: true,
+    principal,
+    request,
+    responseHeaders: new Headers(),
+  })
+  const response = await app.handle(request)
+  const text = await response.text()
+  return response.ok ? text : [response.status, (JSON.parse(text) as { error: string; message: string }).message]
+}
+
+const reader = { scopes: new Set(['sites:read'] as const) }
+const bound = { subscriptionId: 7 }
+
+test('a key without limits is let through whatever the route says of limited ones', async () => {
+  expect(await call({ access: 'user' })).toBe('done')
+  expect(await call({ access: 'admin', scope: 'users:write' })).toBe('done')
+})
+
+test('a key with scopes is refused where no scope is named', async () => {
+  expect(await call({ access: 'user' }, reader)).toEqual([403, 'This needs an API key without scopes'])
+  expect(await call({ access: 'user', scope: 'sites:write' }, reader)).toEqual([
+    403,
+    'This API key lacks the scope sites:write',
+  ])
+  expect(await call({ access: 'user', scope: 'sites:read' }, reader)).toBe('done')
+  expect(await call({ access: 'user', scope: null }, reader)).toBe('done')
+})
+
+test('a key that is bound to a subscription is refused where the route does not keep to it', async () => {
+  const message = 'This API key is bound to subscription 7, and this goes beyond it'
+  expect(await call({ access: 'user', scope: null }, bound)).toEqual([403, message])
+  expect(await call({ access: 'user', scope: 'sites:read', confined: false }, bound)).toEqual([403, message])
+  expect(await call({ access: 'user', scope: 'sites:read', confined: true }, bound)).toBe('done')
+})
