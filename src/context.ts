@@ -1,5 +1,5 @@
 /** The composition root: opens every resource and wires every service, once. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../package.json' with { type: 'json' }
@@ -72,7 +72,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   mkdirSync(config.data, { recursive: true, mode: 0o700 })
   const inData = (name: string) => join(config.data, name)
 
-  const store = openStore(inData('ncp.db'), clock.now())
+  const store = openStore(inData('ncp.db'), clock.now(), { isNew: !existsSync(inData('totp.key')) })
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
 
   // Not a count, which takes longer with each user.
@@ -109,7 +109,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     createAdministrator: (email, hash) => users.create(panel, { email, name: 'Administrator', role: 'admin' }, hash),
   })
 
-  const usage = createUsage({ store, clock })
+  const usage = createUsage({ store, clock, log })
   const credentials = createCredentials({
     store,
     clock,
@@ -117,7 +117,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     isTwoFactorRequired: settings.isTwoFactorRequired,
     record: usage.record,
   })
-  const sessions = createSessions({ store, clock, audit, flushUsage: usage.flush })
+  const sessions = createSessions({ store, clock, audit, flushUsage: usage.settle })
   const throttle = createThrottle({ store, clock, audit })
   const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents })
   const password = createPasswordService({
@@ -178,7 +178,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     store,
     clock,
     audit,
-    flushUsage: usage.flush,
+    flushUsage: usage.settle,
     notify,
     withFreshCode: secondFactor.withFreshCode,
     findSubscription: subscriptions.findOwn,

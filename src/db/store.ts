@@ -7,6 +7,7 @@ import { createDurations, type Durations } from '../core/durations.ts'
 import { AppError } from '../core/errors.ts'
 import { shareDirectory } from './data-lock.ts'
 import { createDataVersion } from './data-version.ts'
+import { codeOf, explainOpening } from './failures.ts'
 import { migrate } from './migrate.ts'
 import * as tables from './tables.ts'
 
@@ -43,15 +44,20 @@ export type Store = {
  *
  * @param path a file in a directory that exists; it gets mode 0600
  * @param nowMs the time to record for migrations
+ * @param options.isNew whether there may be none yet: an installation that lost its database must not get an empty one
  * @throws Error when the file is newer than this program, damaged or locked, or while a backup is being restored
  */
-export function openStore(path: string, nowMs: number): Store {
-  const release = shareDirectory(dirname(path))
+export function openStore(path: string, nowMs: number, { isNew = true }: { isNew?: boolean } = {}): Store {
+  let release: (() => void) | undefined
   try {
+    release = shareDirectory(dirname(path))
+    if (!isNew && sizeOf(path) === 0) {
+      throw new Error(`${path} is gone, or empty: restore a backup with 'ncp backup restore'`)
+    }
     return open(path, nowMs, release)
   } catch (error) {
-    release()
-    throw error
+    release?.()
+    throw explainOpening(error, path)
   }
 }
 
@@ -158,10 +164,4 @@ export function isForeignKeyViolation(error: unknown): boolean {
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error)
   return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
-}
-
-/** Drizzle wraps what SQLite throws. */
-function codeOf(error: unknown): unknown {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  return (cause as { code?: unknown } | null)?.code
 }

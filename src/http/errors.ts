@@ -5,8 +5,12 @@ import { Elysia, ParseError, type TSchema, ValidationError } from 'elysia'
 import type { Actor } from '../core/actor.ts'
 import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { isStorageFailure } from '../db/failures.ts'
 import { checksOf } from './schema.ts'
 import { actorOf, type Visit, visit } from './visit.ts'
+
+/** A disk is not mended in a moment. */
+const STORAGE_RETRY_SECONDS = '30'
 
 export type ErrorOptions = {
   log: Log
@@ -25,6 +29,7 @@ export function createErrors({ log, allow, refused }: ErrorOptions) {
   function explain(thrown: unknown, visit: Visit, route: string): { status: number; body: string } {
     const error = toAppError(thrown)
     if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
+    else if (isStorageFailure(thrown)) log.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
     const { code, message, headers } = error ?? new AppError('internal')
     const { status, error: text } = catalogue[code]
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: visit.request.method, route })
@@ -70,6 +75,7 @@ function unknownRoute(allowed: string | undefined): AppError {
 /** @returns undefined for what nobody foresaw */
 function toAppError(thrown: unknown): AppError | undefined {
   if (thrown instanceof AppError) return thrown
+  if (isStorageFailure(thrown)) return new AppError('unavailable', undefined, { 'retry-after': STORAGE_RETRY_SECONDS })
   if (thrown instanceof ParseError) {
     return thrown.cause instanceof AppError ? thrown.cause : new AppError('bad_request', 'The body can not be read')
   }

@@ -1,5 +1,5 @@
 /** Mails on their way: put down in the transaction of what they tell of, sent afterwards until they are sent or stale. */
-import { asc, eq, gt, inArray, lte, min, sql } from 'drizzle-orm'
+import { asc, eq, gt, inArray, lte, min, or, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { SecretBox } from '../crypto/secret-box.ts'
@@ -69,7 +69,8 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
       const due = tx
         .select({ id: outbox.id })
         .from(outbox)
-        .where(lte(outbox.nextAttemptAt, now))
+        // Nothing is ever put off further: the clock has been put back meanwhile.
+        .where(or(lte(outbox.nextAttemptAt, now), gt(outbox.nextAttemptAt, now + LONGEST_RETRY_MS)))
         .orderBy(asc(outbox.expiresAt))
         .limit(BATCH)
       return tx

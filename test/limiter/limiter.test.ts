@@ -31,6 +31,16 @@ describe('a bucket', () => {
     expect(verdicts[3]?.retryAfter).toBe(60)
   })
 
+  test('does not keep anybody waiting for a time that the clock was wrong about', () => {
+    exhaust('a')
+    clock.advance(-3600)
+    expect(take('a')).toMatchObject({ allowed: true, remaining: 2, resetAt: 1_000_000 - 3600 + 61 })
+    // A correction of seconds frees nobody.
+    exhaust('a')
+    clock.advance(1)
+    expect(take('a').allowed).toBeFalse()
+  })
+
   test('refills whole at its reset, not before and not bit by bit', () => {
     exhaust('a')
     clock.advance(59)

@@ -113,6 +113,14 @@ describe('a mail', () => {
     expect(subjects().sort()).toEqual(['newer', 'of another topic'])
   })
 
+  test('goes out also when the clock was a day ahead as it was put down', async () => {
+    clock.advance(24 * HOUR)
+    await put({ lifetimeSeconds: 72 * HOUR })
+    clock.advance(-24 * HOUR)
+    await outbox.deliver()
+    expect(subjects()).toEqual(['Subject'])
+  })
+
   test('that is urgent goes before those that have time', async () => {
     for (let i = 0; i < 5; i++) await put({ subject: 'notice' })
     await put({ subject: 'reset', lifetimeSeconds: 600 })

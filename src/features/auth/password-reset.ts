@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
+import { isPassing } from '../../db/failures.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
 import { passwordLink } from '../../mail/links.ts'
@@ -84,7 +85,11 @@ export function createPasswordReset({ store, clock, log, audit, putMail, publicU
     const requests = [...waiting]
     waiting.clear()
     for (const [email, stranger] of requests) {
-      await answer(email, stranger).catch((err) => log.error({ err }, 'a password reset could not be written'))
+      await answer(email, stranger).catch((err) => {
+        log.error({ err }, 'a password reset could not be written')
+        // Somebody has been told that a mail will come: what passes by itself is waited for.
+        if (isPassing(err) && !waiting.has(email)) waiting.set(email, stranger)
+      })
     }
   }
 

@@ -1,29 +1,30 @@
 /** Remembers when a key or a session was last used, and writes it in batches off the request path. */
 import { eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
 import type { Credential } from '../../core/principal.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions } from '../../db/tables.ts'
 
 export type Usage = ReturnType<typeof createUsage>
 
-export function createUsage({ store, clock }: { store: Store; clock: Clock }) {
+export function createUsage({ store, clock, log }: { store: Store; clock: Clock; log: Log }) {
   const keys = new Map<number, number>()
   const seen = new Map<number, number>()
+  let writing: Promise<void> = Promise.resolve()
 
-  return {
-    record(credential: Credential): void {
-      if (credential.kind === 'api_key') keys.set(credential.keyId, clock.now())
-      else seen.set(credential.sessionId, clock.now())
-    },
+  /** What could not be written waits for the next time, unless there is something newer. */
+  function putBack(into: Map<number, number>, times: [number, number][]): void {
+    for (const [id, at] of times) if (!into.has(id)) into.set(id, at)
+  }
 
-    /** Writes what has been recorded. Whoever reads `lastUsedAt` or `lastSeenAt` calls this first. */
-    async flush(): Promise<void> {
-      if (keys.size === 0 && seen.size === 0) return
-      const keyTimes = [...keys]
-      const sessionTimes = [...seen]
-      keys.clear()
-      seen.clear()
+  async function write(): Promise<void> {
+    if (keys.size === 0 && seen.size === 0) return
+    const keyTimes = [...keys]
+    const sessionTimes = [...seen]
+    keys.clear()
+    seen.clear()
+    try {
       await store.write(async (tx) => {
         // Prepared: thousands may have been used, and everybody waits meanwhile.
         const setUsed = tx
@@ -39,6 +40,30 @@ export function createUsage({ store, clock }: { store: Store; clock: Clock }) {
         for (const [id, at] of keyTimes) await setUsed.run({ id, at })
         for (const [id, at] of sessionTimes) await setSeen.run({ id, at })
       })
+    } catch (error) {
+      putBack(keys, keyTimes)
+      putBack(seen, sessionTimes)
+      throw error
+    }
+  }
+
+  /** Writes what has been recorded, after what is being written. */
+  function flush(): Promise<void> {
+    writing = writing.catch(() => undefined).then(write)
+    return writing
+  }
+
+  return {
+    record(credential: Credential): void {
+      if (credential.kind === 'api_key') keys.set(credential.keyId, clock.now())
+      else seen.set(credential.sessionId, clock.now())
+    },
+
+    flush,
+
+    /** For whoever reads `lastUsedAt` or `lastSeenAt` next: where nothing can be written, an older time is told. */
+    async settle(): Promise<void> {
+      await flush().catch((err) => log.error({ err }, 'usage not written'))
     },
   }
 }

@@ -1,0 +1,74 @@
+/** Things that go wrong beneath a program: a small disk that fills up, a directory that can't be written, a wrong clock. */
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+const LIBFAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
+
+/** Mounting needs root, and a system that lets it. */
+export const canMount = process.getuid?.() === 0 && tryMount()
+export const canFakeTime = existsSync(LIBFAKETIME)
+
+function run(...command: string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { stderr: 'pipe' })
+  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${stderr}`)
+}
+
+function tryMount(): boolean {
+  const probe = `/tmp/ncp-mount-${process.pid}`
+  mkdirSync(probe)
+  try {
+    run('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', probe)
+    run('umount', probe)
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(probe, { recursive: true, force: true })
+  }
+}
+
+/** A disk of its own at `path`. Unmount it before the directory is removed. */
+export function smallDisk(path: string, megabytes: number) {
+  mkdirSync(path)
+  run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path)
+  const filling = join(path, 'filling')
+  return {
+    /** Leaves not a byte. */
+    fill(): void {
+      const file = openSync(filling, 'a')
+      for (const size of [65_536, 4096, 1]) {
+        try {
+          for (;;) writeSync(file, Buffer.alloc(size))
+        } catch {
+          // Full for this size.
+        }
+      }
+      closeSync(file)
+    },
+    empty: () => rmSync(filling),
+    unmount: () => run('umount', '-l', path),
+  }
+}
+
+/** Makes a directory read-only until it is called. */
+export function makeReadOnly(path: string): () => void {
+  run('mount', '--bind', path, path)
+  run('mount', '-o', 'remount,ro,bind', path)
+  return () => run('umount', '-l', path)
+}
+
+/** A clock that a program sees instead of the system's, once it is started with this environment. */
+export function wrongClock(path: string) {
+  const set = (offset: string) => writeFileSync(path, offset)
+  set('+0')
+  return {
+    environment: {
+      LD_PRELOAD: LIBFAKETIME,
+      FAKETIME_TIMESTAMP_FILE: path,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    },
+    /** @param offset from the right time, such as `-1d` or `+2h` */
+    set,
+  }
+}
