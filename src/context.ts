@@ -8,6 +8,7 @@ import { runBackup } from './backup/run.ts'
 import type { Config } from './config/schema.ts'
 import { panel } from './core/actor.ts'
 import type { Clock } from './core/clock.ts'
+import { watchClock } from './core/clock-watch.ts'
 import { every } from './core/every.ts'
 import type { RequestLog } from './core/log.ts'
 import { createPasswords } from './crypto/passwords.ts'
@@ -210,11 +211,13 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   let isReady = false
   let certificate: Certificate | undefined
+  const isClockSteady = watchClock(clock)
+  const pruneAudit = async () => (isClockSteady() ? retention.prune() : undefined)
   const timers = [
     every(USAGE_FLUSH_MS, usage.flush, log, 'usage not written'),
     every(RESET_FLUSH_MS, passwordReset.flush, log, 'password resets not written'),
     every(INCIDENT_FLUSH_MS, incidents.flush, log, 'failures and refusals not written to the audit log'),
-    every(RETENTION_MS, retention.prune, log, 'old audit entries not deleted'),
+    every(RETENTION_MS, pruneAudit, log, 'old audit entries not deleted'),
     every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
   ]
 
