@@ -52,7 +52,10 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
           .set({ failedAttempts: sql`${knownAddresses.failedAttempts} + 1` })
           .where(openKnownAddress(userId, addressGroup))
           .returning({ id: knownAddresses.userId })
-        return known.length > 0
+        if (known.length > 0) return true
+        // Without a write there is no commit to wait for, and an answer that comes sooner tells of an account that is closed.
+        await countStranger(tx)
+        return false
       })
     },
 

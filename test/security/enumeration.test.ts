@@ -1,0 +1,54 @@
+/** Who has an account, and in what state it is, shows in nothing: not in words, nor in the work that an answer costs. */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+
+let panel: Panel
+let ada: Customer
+let disabled: Customer
+let closed: Customer
+beforeAll(async () => {
+  panel = await startPanel()
+  ada = await panel.customer()
+  disabled = await panel.customer()
+  closed = await panel.customer()
+  await panel.patch(`/admin/users/${disabled.id}`, await panel.admin(), { status: 'disabled' })
+  using database = new Database(join(panel.data, 'ncp.db'))
+  database.query('UPDATE users SET failed_attempts = 100 WHERE id = ?').run(closed.id)
+})
+afterAll(() => panel.stop())
+
+/** Every failure that is counted anywhere, of which each attempt adds one, in a commit that takes its time. */
+function counted(): number {
+  using database = new Database(join(panel.data, 'ncp.db'), { readonly: true })
+  const sum = (table: string) =>
+    database.query<{ n: number }, []>(`SELECT coalesce(sum(failed_attempts), 0) AS n FROM ${table}`).get()?.n ?? 0
+  return sum('users') + sum('known_addresses') + sum('strangers')
+}
+
+/**
+ * @see CVE-2022-44022, GHSA-6f65-4fv2-wwch, GHSA-jq8w-8q2f-ffm9, keycloak#51887: an account showed in the time of an answer
+ */
+test('each kind of login costs one hash and one write, and has one answer', async () => {
+  const kinds: [string, string, string][] = [
+    ['an unknown address', 'nobody@example.com', PASSWORD],
+    ['a wrong password', ada.email, 'wrong password'],
+    ['an empty password', ada.email, ''],
+    ['a disabled user', disabled.email, PASSWORD],
+    ['an account that is closed for its failures', closed.email, PASSWORD],
+  ]
+  for (const [kind, email, password] of kinds) {
+    const before = { hashes: panel.context.passwords.hashed, writes: counted() }
+    const answer = await panel.send('POST', '/auth/login', { body: { email, password }, from: '198.51.100.200' })
+    const hashes = panel.context.passwords.hashed - before.hashes
+    expect({ kind, hashes, writes: counted() - before.writes }).toEqual({ kind, hashes: 1, writes: 1 })
+    const { status, data, error, message } = answer
+    expect({ status, data, error, message }).toEqual({
+      status: 401,
+      data: null,
+      error: 'invalid credentials',
+      message: 'Unknown email or wrong password',
+    })
+  }
+})
