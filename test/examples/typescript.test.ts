@@ -21,7 +21,7 @@ beforeAll(async () => {
   panel = await startPanel({ limitUser: LIMIT })
   ada = await panel.customer()
   await panel.subscription(ada.id)
-  key = await panel.key(ada.token)
+  key = await panel.key(ada.token, { scopes: ['sites:read', 'sites:write'] })
   front = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
