@@ -204,7 +204,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       { totpCode, ...changes }: ApiKeyChanges & Proof,
       precondition?: Precondition<ApiKey>,
     ): Promise<ApiKey> {
-      const { name, expiresAt } = changes
+      const { expiresAt } = changes
       requireFuture(expiresAt)
       await flushUsage()
       const work = async (tx: Queries) => {
@@ -212,14 +212,16 @@ export function createApiKeys(options: ApiKeysOptions) {
         requireUnexpired(before)
         precondition?.(present(before))
         const notices = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()) }
-        const [changed = before] =
-          name === undefined && expiresAt === undefined
-            ? []
-            : await tx
-                .update(apiKeys)
-                .set({ ...changes, ...notices })
-                .where(eq(apiKeys.id, id))
-                .returning()
+        const changed = await tx
+          .update(apiKeys)
+          .set({ name: before.name, ...changes, ...notices })
+          .where(eq(apiKeys.id, id))
+          .returning()
+          .get()
+        if (expiresAt !== undefined) {
+          const { userId, name, keyPrefix: prefix } = changed
+          await notify(tx, userId, { kind: 'api_key_expiry_changed', name, prefix, expiresAt })
+        }
         await record(tx, caller, 'api_key.change', changed, { expiresAt: timeOrNull(changed.expiresAt) })
         return present(changed)
       }

@@ -19,6 +19,7 @@ export type Notice =
   | { kind: 'api_key_created'; name: string; prefix: string; expiresAt: number | null }
   /** `previousValidUntil` of the old secret, null when it has stopped at once. */
   | { kind: 'api_key_rotated'; name: string; prefix: string; previousValidUntil: number | null }
+  | { kind: 'api_key_expiry_changed'; name: string; prefix: string; expiresAt: number | null }
   | { kind: 'api_key_expires'; name: string; prefix: string; expiresAt: number }
   | { kind: 'new_address'; address: string }
 
@@ -77,14 +78,13 @@ function wordsFor(notice: Notice): { subject: string; event: string; advice?: st
         subject: 'Your email address was changed',
         event: `Your account has moved to ${notice.email}. This is the last mail to the present address.`,
       }
-    case 'api_key_created': {
-      const { name, prefix, expiresAt } = notice
-      const expiry = expiresAt === null ? 'never' : formatTimestamp(expiresAt)
+    case 'api_key_created':
+      return { subject: 'A new API key was created', event: `An API key was created for your account.${key(notice)}` }
+    case 'api_key_expiry_changed':
       return {
-        subject: 'A new API key was created',
-        event: `An API key was created for your account.\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${expiry}`,
+        subject: 'An API key was given another expiry',
+        event: `An API key of your account was given another expiry.${key(notice)}`,
       }
-    }
     case 'api_key_rotated': {
       const { name, prefix, previousValidUntil } = notice
       const end = previousValidUntil === null ? 'no longer works' : `works until ${formatTimestamp(previousValidUntil)}`
@@ -93,20 +93,23 @@ function wordsFor(notice: Notice): { subject: string; event: string; advice?: st
         event: `An API key of your account was given a new secret.\nName: ${quote(name)}\nBegins with: ${prefix}\nThe old secret ${end}.`,
       }
     }
-    case 'api_key_expires': {
-      const { name, prefix, expiresAt } = notice
+    case 'api_key_expires':
       return {
         subject: 'An API key expires soon',
-        event: `An API key of your account expires, and what uses it will stop.\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${formatTimestamp(expiresAt)}`,
+        event: `An API key of your account expires, and what uses it will stop.${key(notice)}`,
         advice: 'If it is still needed, give it a new expiry, or create another key and put it in its place.',
       }
-    }
     case 'new_address':
       return {
         subject: 'Login from a new address',
         event: `Somebody logged in to your account from ${notice.address}, an address that was not used lately.`,
       }
   }
+}
+
+function key({ name, prefix, expiresAt }: { name: string; prefix: string; expiresAt: number | null }): string {
+  const expiry = expiresAt === null ? 'never' : formatTimestamp(expiresAt)
+  return `\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${expiry}`
 }
 
 /**

@@ -217,6 +217,18 @@ describe('changing a key', () => {
     expect((await change(id, { expires_at: after(60), totp_code: code() })).status).toBe(200)
   })
 
+  test('to another expiry is told by mail, and every change in the audit log', async () => {
+    const { id, key_prefix } = await create()
+    await change(id, { name: 'Renamed' })
+    const expires_at = after(DAY_SECONDS)
+    await change(id, { expires_at })
+    const [, mail, ...others] = await mailsToAda()
+    expect([mail?.parsed.subject, others]).toEqual(['An API key was given another expiry', []])
+    expect(mail?.text).toContain(`Name: "Renamed"\nBegins with: ${key_prefix}\nExpires: ${expires_at}`)
+    const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
+    expect(data.map(({ action }) => action).slice(0, 2)).toEqual(['api_key.change', 'api_key.change'])
+  })
+
   test('of another user, by a key, or once it has expired is refused: what has ended stays so', async () => {
     const { id, key } = await create({ expires_at: after(60) })
     const bob = await panel.customer()
