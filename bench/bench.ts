@@ -10,7 +10,7 @@ import { panelContests, peerContests, ROOT, removeRuns, WORK } from './contender
 import { compete, type Pace } from './contest.ts'
 import { LARGE, makeData, SMALL } from './data.ts'
 import { measureGrowth } from './growth.ts'
-import { measureLogins, measureStart } from './moments.ts'
+import { measureLogins, measureStart, p99AtHalfLoad } from './moments.ts'
 import { plot } from './plot.ts'
 import type { Server } from './process.ts'
 import { formatTable, report } from './report.ts'
@@ -32,11 +32,14 @@ try {
     const peers = await peerContests(small, first.ceiling, servers)
     const results = await compete([...contests, ...peers], FULL)
     process.stdout.write(`${formatTable(results)}\n`)
+    const fullLoad = results[0]?.requestsPerSecond ?? 0
+    const ceiling = { ...first, server: first.ceiling }
+    const p99 = { panel: await p99AtHalfLoad(first, fullLoad), ceiling: await p99AtHalfLoad(ceiling, fullLoad) }
     const growth = await measureGrowth(WORK, first.ceiling, { rounds: 3, seconds: 2, warmUpSeconds: 3 })
     const logins = await measureLogins(small, 5)
     const large = await makeData(WORK, LARGE)
     const start = { small: await measureStart(small, 9), large: await measureStart(large, 9) }
-    writeFileSync(join(import.meta.dir, 'RESULTS.md'), await report({ results, growth, logins, start }))
+    writeFileSync(join(import.meta.dir, 'RESULTS.md'), await report({ results, p99, growth, logins, start }))
     writeFileSync(join(ROOT, 'docs/performance.svg'), plot(growth))
   }
 } finally {

@@ -1,7 +1,7 @@
 /** What is measured once and not by the request: the start, memory, logins, and what logins do to the others. */
 import { availableParallelism } from 'node:os'
 import { loadArgon2 } from '../src/crypto/argon2.ts'
-import { keys, logIn, startPanel } from './contenders.ts'
+import { type Contest, keys, logIn, startPanel } from './contenders.ts'
 import { PASSWORD } from './data.ts'
 import { load, median } from './load.ts'
 
@@ -22,6 +22,18 @@ export async function measureStart(data: string, times: number): Promise<Start> 
     milliseconds: median(starts.map((start) => start.milliseconds)),
     residentMegabytes: median(starts.map((start) => start.residentMegabytes)),
   }
+}
+
+/** The slowest of a hundred requests while the server has half the load that it could take. */
+export async function p99AtHalfLoad({ server, request, credentials }: Contest, fullLoad: number): Promise<number> {
+  const connections = 64
+  const pauseMilliseconds = Math.max(1, Math.round((connections / (fullLoad / 2)) * 1000))
+  const runs = []
+  for (let round = 0; round < 5; round++) {
+    const options = { seconds: 2, connections, pauseMilliseconds, ...(credentials && { credentials }) }
+    runs.push(await load(server, request, options))
+  }
+  return median(runs.map((run) => run.p99Milliseconds))
 }
 
 export type Logins = {

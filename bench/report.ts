@@ -30,11 +30,12 @@ export function formatTable(results: Result[]): string {
 
 export async function report(measured: {
   results: Result[]
+  p99: { panel: number; ceiling: number }
   growth: Series[]
   logins: Logins
   start: { small: Start; large: Start }
 }): Promise<string> {
-  const { results, growth, logins, start } = measured
+  const { results, p99, growth, logins, start } = measured
   const version = async (command: string[]) => (await new Response(Bun.spawn(command).stdout).text()).trim()
   return `# Results
 
@@ -56,6 +57,7 @@ ${growth.map((series) => `${series.name}:\n\n${seriesTable(series)}`).join('\n\n
 
 | | |
 |---|---|
+| p99 of \`GET /sites\` with a key at half of the panel's full load, and the ceiling's at the same | ${digits(p99.panel, 2)} and ${digits(p99.ceiling, 2)} ms |
 | logins per second, 64 at a time | ${digits(logins.perSecond, 1)} |
 | password hashes per second, nothing else | ${digits(logins.hashesPerSecond, 1)} |
 | \`GET /sites\` while 64 logins run, p50 and p99 | ${digits(logins.p50Milliseconds, 1)} and ${digits(logins.p99Milliseconds, 1)} ms |

@@ -9,7 +9,7 @@ import type { Policies } from '../limiter/policies.ts'
 import { readBearer } from './bearer.ts'
 import { newResponseHeaders } from './headers.ts'
 import { tellExpiry } from './key-expiry.ts'
-import { remember, type Visit } from './visit.ts'
+import { routeVisit, type Visit } from './visit.ts'
 
 export type Fetch = (request: Request) => Awaitable<Response>
 
@@ -76,7 +76,7 @@ export function gate(options: GateOptions): Fetch {
     }
     requireOneHost(request)
     requireUniqueParameters(request.url)
-    return route(request)
+    return routeVisit(route, arrived)
   }
 
   return (request) => {
@@ -91,7 +91,6 @@ export function gate(options: GateOptions): Fetch {
       principal: undefined,
       responseHeaders: newResponseHeaders(requestId),
     }
-    remember(request, arrived)
     const done = (response: Response): Response => {
       observe(request, arrived, response.status)
       return response

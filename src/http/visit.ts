@@ -35,11 +35,16 @@ const nobody: Visit = {
   responseHeaders: new Headers(),
 }
 
-const visits = new WeakMap<Request, Visit>()
+/** On its way from the gate to the context, which Elysia makes. */
+let arriving: Visit | undefined
 
-/** Between the gate and Elysia's context, which is made later. */
-export function remember(request: Request, visit: Visit): void {
-  visits.set(request, visit)
+/**
+ * Routes a request. Elysia calls the hook of `handOver` at once, so that one place is enough: a map from requests to visits
+ * would keep them all until the next garbage collection.
+ */
+export function routeVisit<Result>(route: (request: Request) => Result, visit: Visit): Result {
+  arriving = visit
+  return route(visit.request)
 }
 
 /** Lets routes and hooks know of a `visit` in their context. */
@@ -49,8 +54,9 @@ export const visit = new Elysia({ name: 'visit' }).decorate('visit', nobody)
 export const handOver = new Elysia({ name: 'hand-over' })
   .use(visit)
   .onRequest((context) => {
-    const arrived = visits.get(context.request)
-    if (!arrived) throw new Error('A request came past the gate')
+    const arrived = arriving
+    arriving = undefined
+    if (arrived?.request !== context.request) throw new Error('A request came past the gate')
     context.visit = arrived
     // Elysia hands them to `new Response` as they are; its type knows only the object that it makes itself.
     context.set.headers = arrived.responseHeaders as never
