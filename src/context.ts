@@ -57,9 +57,9 @@ const BACKUP_THREAD = new URL('./backup/worker.ts', import.meta.url)
 
 export type Context = Awaited<ReturnType<typeof createContext>>
 
-/** Logins that may wait for their hash; at about 50 ms each and two cores the last waits a few seconds. */
+/** Logins that may wait for their hash; at 15 to 50 ms each and two cores the last waits a second or a few. */
 const QUEUED_HASHES = 128
-const USAGE_FLUSH_MS = 5000
+const USAGE_FLUSH_MS = 30_000
 const RESET_FLUSH_MS = 1000
 const INCIDENT_FLUSH_MS = 5000
 const RETENTION_MS = 60 * 60 * 1000

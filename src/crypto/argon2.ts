@@ -1,4 +1,5 @@
 /** Computes argon2id: with a native addon where there is one for this machine, with Bun's own implementation elsewhere. */
+import { lowerPoolPriority } from './thread-priority.ts'
 
 export type Argon2Costs = {
   /** KiB. */
@@ -16,8 +17,8 @@ export type Argon2 = {
 const ARGON2ID = 2
 
 export const bunArgon2: Argon2 = {
-  hash: (password, costs) => Bun.password.hash(password, { algorithm: 'argon2id', ...costs }),
-  verify: (password, hash) => Bun.password.verify(password, hash),
+  hash: (password, costs) => givingWay(Bun.password.hash(password, { algorithm: 'argon2id', ...costs })),
+  verify: (password, hash) => givingWay(Bun.password.verify(password, hash)),
 }
 
 /**
@@ -29,11 +30,17 @@ export async function loadArgon2(): Promise<Argon2> {
   try {
     const addon = await import('@node-rs/argon2')
     const native: Argon2 = {
-      hash: (password, costs) => addon.hash(password, { algorithm: ARGON2ID, parallelism: 1, ...costs }),
-      verify: (password, hash) => addon.verify(hash, password),
+      hash: (password, costs) => givingWay(addon.hash(password, { algorithm: ARGON2ID, parallelism: 1, ...costs })),
+      verify: (password, hash) => givingWay(addon.verify(hash, password)),
     }
     return native
   } catch {
     return bunArgon2
   }
+}
+
+/** The thread that computes is there once the computation has begun. */
+function givingWay<Result>(computing: Promise<Result>): Promise<Result> {
+  lowerPoolPriority()
+  return computing
 }

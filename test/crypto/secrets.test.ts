@@ -1,7 +1,7 @@
 /** Secret files, sealed secrets, and the queue in front of the password hash. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bunArgon2, loadArgon2 } from '../../src/crypto/argon2.ts'
 import { createPasswords, type Line } from '../../src/crypto/passwords.ts'
@@ -144,6 +144,16 @@ describe('password hashing', () => {
     const results = await Promise.allSettled([...strangers, ...known])
     expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, false, true, true])
     expect(served).toEqual(['first', 'known', 'second', 'third'])
+  })
+
+  test('gives way to the event loop', async () => {
+    const passwords = createPasswords({ concurrent: 1, queued: 2 })
+    await Promise.all([passwords.hash('x'), passwords.hash('x'), passwords.hash('x')])
+    const priorities = readdirSync('/proc/self/task')
+      .filter((thread) => readFileSync(`/proc/self/task/${thread}/comm`, 'latin1').startsWith('Bun Pool'))
+      .map((thread) => getPriority(Number(thread)))
+    expect(priorities).not.toBeEmpty()
+    expect(Math.max(...priorities)).toBeGreaterThan(getPriority())
   })
 
   test('queues what it can and refuses the rest at once with 503', async () => {

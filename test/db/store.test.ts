@@ -97,6 +97,23 @@ test('no request is answered by the version that an earlier one has read, also o
   expect(new Set(pairs.map(([version]) => version)).size).toBe(16)
 })
 
+test('a write that nobody was promised is whole or nothing, takes its turn, and leaves the next one durable', async () => {
+  const soon = store.writeSoon(async (tx) => put(tx, 'soon'))
+  const promised = store.write(async (tx) => {
+    await put(tx, 'promised')
+    return (await tx.all<{ synchronous: number }>('PRAGMA synchronous'))[0]?.synchronous
+  })
+  await soon
+  // 2 is FULL.
+  expect(await promised).toBe(2)
+  const failed = store.writeSoon(async (tx) => {
+    await put(tx, 'failed')
+    throw new Error('no')
+  })
+  await expect(failed).rejects.toThrow('no')
+  expect(await keys()).toEqual(['soon', 'promised'])
+})
+
 test('reading can not write', async () => {
   expect(async () => await store.read.insert(settings).values({ key: 'a', value: '1', updatedAt: 0 })).toThrow()
 })

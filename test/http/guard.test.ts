@@ -4,7 +4,7 @@ import { Elysia } from 'elysia'
 import type { KeyRestrictions, Principal } from '../../src/core/principal.ts'
 import { createErrors } from '../../src/http/errors.ts'
 import { createGuard, type Rights } from '../../src/http/guard.ts'
-import { handOver, remember } from '../../src/http/visit.ts'
+import { handOver, routeVisit } from '../../src/http/visit.ts'
 import { noLog } from '../harness/log.ts'
 
 /** A route that asks for these rights, called with a key that is limited so. */
@@ -22,7 +22,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     credential: { kind: 'api_key', keyId: 1, expiresAt: null, ...(restrictions && { restrictions: all }) },
   }
   const request = new Request('http://localhost/new')
-  remember(request, {
+  const response = await routeVisit(app.fetch, {
     requestId: '',
     startedAt: 0,
     path: '/new',
@@ -32,7 +32,6 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     request,
     responseHeaders: new Headers(),
   })
-  const response = await app.handle(request)
   const text = await response.text()
   return response.ok ? text : [response.status, (JSON.parse(text) as { error: string; message: string }).message]
 }

@@ -35,7 +35,7 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
      * @returns whether it may be verified. Not to be shown: it would tell a guesser to move on.
      */
     async admit(userId: number | undefined, addressGroup: string): Promise<boolean> {
-      return store.write(async (tx) => {
+      return store.writeSoon(async (tx) => {
         if (userId === undefined) {
           await countStranger(tx)
           return false

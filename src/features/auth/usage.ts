@@ -25,7 +25,7 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
     keys.clear()
     seen.clear()
     try {
-      await store.write(async (tx) => {
+      await store.writeSoon(async (tx) => {
         // Prepared: thousands may have been used, and everybody waits meanwhile.
         const setUsed = tx
           .update(apiKeys)

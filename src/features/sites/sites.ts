@@ -1,5 +1,5 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
@@ -44,6 +44,13 @@ export type SitesOptions = {
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites({ store, clock, audit, findSubscription, findDefaultSubscription }: SitesOptions) {
+  // Prepared: what nearly everybody asks for, and building it anew costs five times the reading.
+  const pageOfSubscription = selectPage(store.read, {
+    filter: eq(sites.subscriptionId, sql.placeholder('within')),
+    afterId: sql.placeholder('afterId'),
+    limit: sql.placeholder('limit'),
+  }).prepare()
+
   /** The contract's subscription context: the one that is named, or the default one. */
   async function subscriptionOf(principal: Principal, id: number | undefined): Promise<SubscriptionRow> {
     return id === undefined ? findDefaultSubscription(principal) : findSubscription(principal, id)
@@ -128,24 +135,17 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
       const bound = boundSubscriptionOf(principal)
       const everywhere = principal.role === 'admin' && subscriptionId === undefined && bound === undefined
       const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
-      const site = store.read
-        .select()
-        .from(sites)
-        .where(
-          and(
-            gt(sites.id, page.afterId),
-            within === undefined ? undefined : eq(sites.subscriptionId, within),
-            domain === undefined ? undefined : hasName(store.read, domain),
-          ),
-        )
-        .orderBy(asc(sites.id))
-        .limit(page.limit + 1)
-        .as('site')
-      const rows = await store.read
-        .select()
-        .from(site)
-        .innerJoin(siteDomains, eq(siteDomains.siteId, site.id))
-        .orderBy(asc(site.id), asc(siteDomains.position))
+      const rows =
+        within !== undefined && domain === undefined
+          ? await pageOfSubscription.all({ within, afterId: page.afterId, limit: page.limit + 1 })
+          : await selectPage(store.read, {
+              filter: and(
+                within === undefined ? undefined : eq(sites.subscriptionId, within),
+                domain === undefined ? undefined : hasName(store.read, domain),
+              ),
+              afterId: page.afterId,
+              limit: page.limit + 1,
+            })
       return pageOf(gatherNames(rows.map(({ site, site_domains: { domain: name } }) => ({ site, name }))), page)
     },
 
@@ -231,4 +231,23 @@ async function requireRoom(tx: Queries, subscriptionId: number): Promise<Subscri
   const used = await tx.$count(sites, eq(sites.subscriptionId, subscriptionId))
   if (used >= maxSites) throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
   return subscription
+}
+
+/** Sites with all their names, a row each. */
+function selectPage(
+  queries: Queries,
+  page: { filter: SQL | undefined; afterId: number | Placeholder; limit: number | Placeholder },
+) {
+  const site = queries
+    .select()
+    .from(sites)
+    .where(and(gt(sites.id, page.afterId), page.filter))
+    .orderBy(asc(sites.id))
+    .limit(page.limit)
+    .as('site')
+  return queries
+    .select()
+    .from(site)
+    .innerJoin(siteDomains, eq(siteDomains.siteId, site.id))
+    .orderBy(asc(site.id), asc(siteDomains.position))
 }

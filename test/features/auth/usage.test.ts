@@ -24,15 +24,15 @@ beforeEach(async () => {
   store = openStore(join(directory, 'ncp.db'), 0)
   const failing: Store = {
     ...store,
-    write: (work) =>
-      store.write(async (tx) => {
+    writeSoon: (work) =>
+      store.writeSoon(async (tx) => {
         const result = await work(tx)
         if (failure) throw failure
         return result
       }),
   }
   usage = createUsage({ store: failing, clock, log })
-  await store.write(async (tx: Queries) => {
+  await store.writeSoon(async (tx: Queries) => {
     const times = { createdAt: 1, updatedAt: 1 }
     await tx
       .insert(users)
