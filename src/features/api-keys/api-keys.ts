@@ -16,9 +16,11 @@ import type { Notify } from '../auth/notices.ts'
 import type { WithFreshCode } from '../auth/second-factor.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 import { noticesPast } from './expiry-notices.ts'
+import { type ApiKey, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
 import { newSecret } from './secret.ts'
 
-export type ApiKey = typeof apiKeys.$inferSelect
+export type { ApiKey }
+
 /** The key itself is nowhere else. */
 export type CreatedApiKey = { row: ApiKey; key: string }
 
@@ -116,25 +118,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     await audit(tx, actor, { action, accountId: userId, target, details: { name, prefix, ...details } })
   }
 
-  /** @throws AppError `not_found`, `forbidden` for another user's */
-  async function findOwn(queries: Queries, { userId }: Principal, id: number): Promise<ApiKey> {
-    const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
-    if (!row) throw new AppError('not_found', 'No such API key')
-    if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")
-    return row
-  }
-
-  /** A key that has expired stays so: its secret may have been given up carelessly. */
-  function requireUnexpired({ expiresAt }: ApiKey): void {
-    if (expiresAt === null || expiresAt > clock.now()) return
-    throw new AppError('conflict', 'This API key has expired; create another')
-  }
-
-  /** Without the old secret of a rotation, once that has run out. */
-  function present(row: ApiKey): ApiKey {
-    if (row.previousValidUntil === null || row.previousValidUntil > clock.now()) return row
-    return { ...row, ...noPrevious }
-  }
+  const present = (row: ApiKey) => withoutPast(row, clock.now())
 
   return {
     async list(userId: number, page: PageRequest): Promise<Page<ApiKey>> {
@@ -209,7 +193,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       await flushUsage()
       const work = async (tx: Queries) => {
         const before = await findOwn(tx, caller, id)
-        requireUnexpired(before)
+        requireUnexpired(before, clock.now())
         precondition?.(present(before))
         const notices = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()) }
         const changed = await tx
@@ -243,7 +227,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     ): Promise<CreatedApiKey> {
       return withFreshCode(caller, totpCode, async (tx) => {
         const before = await findOwn(tx, caller, id)
-        requireUnexpired(before)
+        requireUnexpired(before, clock.now())
         const { key, ...secret } = newSecret()
         const previous =
           graceSeconds === 0
@@ -291,8 +275,6 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
   }
 }
-
-const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
 
 function timeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTimestamp(ms)

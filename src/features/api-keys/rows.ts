@@ -1,0 +1,35 @@
+/** What is stored of an API key: found for its user, and without what has passed. */
+import { eq } from 'drizzle-orm'
+import { AppError } from '../../core/errors.ts'
+import type { Principal } from '../../core/principal.ts'
+import type { Queries } from '../../db/store.ts'
+import { apiKeys } from '../../db/tables.ts'
+
+export type ApiKey = typeof apiKeys.$inferSelect
+
+/** Of a key that has one secret. */
+export const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
+
+/** @throws AppError `not_found`, `forbidden` for another user's */
+export async function findOwn(queries: Queries, { userId }: Principal, id: number): Promise<ApiKey> {
+  const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
+  if (!row) throw new AppError('not_found', 'No such API key')
+  if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")
+  return row
+}
+
+/**
+ * A key that has expired stays so: its secret may have been given up carelessly.
+ *
+ * @throws AppError `conflict`
+ */
+export function requireUnexpired({ expiresAt }: ApiKey, nowMs: number): void {
+  if (expiresAt === null || expiresAt > nowMs) return
+  throw new AppError('conflict', 'This API key has expired; create another')
+}
+
+/** Without the old secret of a rotation, once that has run out. */
+export function withoutPast(row: ApiKey, nowMs: number): ApiKey {
+  const { previousValidUntil } = row
+  return previousValidUntil === null || previousValidUntil > nowMs ? row : { ...row, ...noPrevious }
+}
