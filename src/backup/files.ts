@@ -17,6 +17,13 @@ export const DATABASE = 'ncp.db'
 /** What SQLite keeps beside it. */
 export const DATABASE_COMPANIONS = ['ncp.db-wal', 'ncp.db-shm']
 
+const SAFE_PATH = /^(?:[\w-][\w.-]*\/)?[\w-][\w.-]*$/
+
+/** Whether a path is a plain name, at most one directory down: the only ones that a backup holds. */
+export function isSafePath(path: string): boolean {
+  return SAFE_PATH.test(path)
+}
+
 /**
  * Besides the database: without `totp.key` every second factor would be lost, and without `jwt.key` every session.
  *
@@ -26,7 +33,7 @@ export function companionFiles(directory: string): string[] {
   const tls = existsSync(join(directory, 'tls')) ? readdirSync(join(directory, 'tls')).map((name) => `tls/${name}`) : []
   return ['jwt.key', 'totp.key', 'initial-admin-password', ...tls].filter((name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false })
-    return found?.isFile() ?? false
+    return isSafePath(name) && found?.isFile() === true
   })
 }
 

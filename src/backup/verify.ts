@@ -5,17 +5,15 @@ import { loadSecret } from '../crypto/secret.ts'
 import { migrations as ours } from '../db/migrations.ts'
 import { inspectDatabase } from '../db/snapshot.ts'
 import type { Backup } from './catalogue.ts'
-import { DATABASE, hashOfFile } from './files.ts'
+import { DATABASE, hashOfFile, isSafePath } from './files.ts'
 
 /** Without them a database is of no use. */
 const REQUIRED = [DATABASE, 'jwt.key', 'totp.key']
-/** The manifest is read before anything is known of it: no path of it may lead out of the backup. */
-const SAFE_PATH = /^(?:[\w-][\w.-]*\/)?[\w-][\w.-]*$/
 
 /** @returns everything that is wrong; nothing for a good one */
 export async function verifyBackup({ path, manifest }: Backup): Promise<string[]> {
-  const unsafe = manifest.files.filter((file) => !SAFE_PATH.test(file.path))
-  if (unsafe.length > 0) return ['its manifest names files outside of the backup']
+  // It is read before anything is known of it: no path of it may lead out of the backup.
+  if (!manifest.files.every(({ path }) => isSafePath(path))) return ['its manifest names files outside of the backup']
   const problems = REQUIRED.filter((name) => !manifest.files.some((file) => file.path === name)).map(
     (name) => `${name} is not in it`,
   )

@@ -130,6 +130,16 @@ describe('a backup', () => {
     expect(await succeed('backup', 'verify', '--backup-dir', 'elsewhere')).toContain(made.name)
   })
 
+  test('leaves out what an operator has put beside the certificate under a name of its own kind', async () => {
+    mkdirSync(here.inData('tls'))
+    writeFileSync(here.inData('tls', 'old key (2).pem'), 'x')
+    writeFileSync(here.inData('tls', 'kept.pem'), 'x')
+    const made = await create('--backup-dir', 'with-tls')
+    expect(readdirSync(here.path(made.path, 'tls'))).toEqual(['kept.pem'])
+    expect(await succeed('backup', 'verify', made.path)).toContain('is good')
+    rmSync(here.inData('tls'), { recursive: true })
+  })
+
   test('of no panel is refused, as is one that is not there', async () => {
     await fail(3, 'holds no panel', 'backup', 'create', '--data', 'nowhere')
     await fail(1, 'is no backup', 'backup', 'verify', 'ncp-20000101T000000000Z')
