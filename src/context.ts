@@ -198,7 +198,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     clock,
     log,
     readSettings: settings.read,
-    newestAt: () => listBackups(backupDirectory(config)).at(-1)?.createdAt,
+    madeAt: () => listBackups(backupDirectory(config)).map(({ createdAt }) => createdAt),
     make: (keep) =>
       runBackup(BACKUP_THREAD, {
         data: config.data,

@@ -49,6 +49,8 @@ function replaceFiles({ path, manifest }: Backup, data: string, name: string): s
   for (const file of old) move(inData(file), inData(aside, file))
   for (const file of files) move(inData(staged, file), inData(file))
   rmSync(inData(staged), { recursive: true })
+  for (const directory of new Set(files.map((file) => dirname(inData(file))))) sync(directory)
+  if (old.length > 0) sync(inData(aside))
   sync(data)
   rmSync(inData(RESTORE_MARK))
   sync(data)

@@ -7,8 +7,8 @@ export type BackupScheduleOptions = {
   clock: Clock
   log: Log
   readSettings(): Promise<SettingValues>
-  /** When the newest backup was made, in milliseconds since the epoch; undefined where there is none. */
-  newestAt(): number | undefined
+  /** When the backups were made that there are, in milliseconds since the epoch. */
+  madeAt(): number[]
   /** Makes one, and leaves as many as `keep`. */
   make(keep: number): Promise<{ name: string; bytes: number }>
 }
@@ -22,18 +22,23 @@ const HOUR_MS = 3_600_000
 /** After one that failed; the operator has been told. */
 const RETRY_MS = HOUR_MS
 
-export function createBackupSchedule({ clock, log, readSettings, newestAt, make }: BackupScheduleOptions) {
+export function createBackupSchedule({ clock, log, readSettings, madeAt, make }: BackupScheduleOptions) {
   let timer: ReturnType<typeof setInterval> | undefined
   let seen: SettingValues | undefined
   let sinceLookMs = 0
   let failedAt = Number.NEGATIVE_INFINITY
   let making: Promise<void> | undefined
 
+  /** Of the newest one; undefined where there is none. One from the future was made while the clock was wrong. */
+  function newestAt(): number | undefined {
+    const now = clock.now()
+    const times = madeAt().filter((time) => time <= now)
+    return times.length > 0 ? Math.max(...times) : undefined
+  }
+
   function isDue(intervalHours: number): boolean {
     const now = clock.now()
-    const newest = newestAt()
-    // One from the future was made while the clock was wrong, and says nothing.
-    if (newest !== undefined && newest <= now && now - newest < intervalHours * HOUR_MS) return false
+    if (now - (newestAt() ?? Number.NEGATIVE_INFINITY) < intervalHours * HOUR_MS) return false
     return now - failedAt >= RETRY_MS || now < failedAt
   }
 
