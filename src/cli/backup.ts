@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { shareDirectory } from '../db/data-lock.ts'
+import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
 import { print, printJson } from './output.ts'
@@ -25,6 +26,7 @@ export function addBackup(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ keep, json }: { keep?: number; json?: true }, command: Command) => {
       const config = installed(await configOf(command))
+      becomeOwnerOf(config.data)
       const release = shareDirectory(config.data)
       try {
         const directory = backupDirectory(config)
@@ -59,6 +61,7 @@ export function addBackup(program: Command): void {
     .action(async (name: string, _: unknown, command: Command) => {
       const config = await configOf(command)
       const found = find(config, name)
+      becomeOwnerOf(config.data)
       const aside = await restoreBackup({ backup: found, data: config.data, nowMs: systemClock.now() })
       print(`restored ${found.name} of ${formatTimestamp(found.createdAt)} into ${config.data}`)
       if (aside !== undefined) print(`what was there before is in ${aside}; delete it when you don't need it any more`)

@@ -8,6 +8,7 @@ import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import type { User } from '../features/users/users.ts'
+import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf } from './flags.ts'
 import { openLog } from './open-log.ts'
 
@@ -24,6 +25,7 @@ export async function onInstallation(command: Command, work: (context: Context) 
 
 /** Opens a data directory, making it where needed, for the time of `work`. */
 export async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
+  becomeOwnerOf(config.data)
   const context = await createContext({ config, clock: systemClock, log: openLog(config).log })
   try {
     await work(context)

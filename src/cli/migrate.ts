@@ -5,6 +5,7 @@ import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { seizeDirectory } from '../db/data-lock.ts'
 import { type MigrationState, migrateFile, readMigrationStates } from '../db/migrate.ts'
+import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
 import { print, printJson } from './output.ts'
@@ -29,6 +30,7 @@ export function addMigrate(program: Command): void {
     )
     .action(async (_: unknown, command: Command) => {
       const { data } = installed(await configOf(command))
+      becomeOwnerOf(data)
       const path = join(data, 'ncp.db')
       const release = seizeDirectory(data)
       if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)

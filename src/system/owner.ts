@@ -1,0 +1,17 @@
+/** Root, at work on the data of a service user: becomes that user, who has to be able to read what is written. */
+import { statSync } from 'node:fs'
+
+/**
+ * For the rest of the process. Does nothing for whoever isn't root, and where `directory` is root's or not there.
+ *
+ * @throws Error of the system when root may not
+ */
+export function becomeOwnerOf(directory: string): void {
+  if (process.getuid?.() !== 0) return
+  const owner = statSync(directory, { throwIfNoEntry: false })
+  if (!owner || owner.uid === 0) return
+  // The user last: after that nothing else can be changed.
+  process.setgroups?.([owner.gid])
+  process.setgid?.(owner.gid)
+  process.setuid?.(owner.uid)
+}
