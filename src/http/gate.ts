@@ -33,7 +33,7 @@ export type GateOptions = {
   /** Answers whatever is thrown here, or comes through from a route. */
   refuse(thrown: unknown, visit: Visit): Response
   /** Told of each request once its response is made. */
-  observe(request: Request, visit: Visit, status: number): void
+  observe(visit: Visit, status: number): void
 }
 
 /**
@@ -92,7 +92,7 @@ export function gate(options: GateOptions): Fetch {
       responseHeaders: newResponseHeaders(requestId),
     }
     const done = (response: Response): Response => {
-      observe(request, arrived, response.status)
+      observe(arrived, response.status)
       return response
     }
     const failed = (thrown: unknown): Response => {

@@ -14,7 +14,7 @@ export type ObserverOptions = {
 const NO_ROUTE = 'none'
 
 export function createObserver({ routeOf, log, count }: ObserverOptions) {
-  return (request: Request, { requestId, startedAt, path, principal, client }: Visit, status: number): void => {
+  return ({ request, requestId, startedAt, path, principal, client }: Visit, status: number): void => {
     const durationMs = performance.now() - startedAt
     const route = routeOf(path) ?? NO_ROUTE
     // A balancer asks every second or so, and learns nothing new.
