@@ -100,7 +100,7 @@ function open(path: string, nowMs: number, release: () => void): Store {
 
   async function transaction<T>(work: (tx: Queries) => Promise<T>, askedAt: number, isDurable: boolean): Promise<T> {
     // FULL: an acknowledged write survives a power cut. It can't be changed within a transaction.
-    writer.run(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
+    writer.run(isDurable ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
     await lockForWriting(writer)
     waits.add(performance.now() - askedAt)
     try {
