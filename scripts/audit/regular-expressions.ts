@@ -6,8 +6,9 @@ import { check } from 'recheck'
 const source = join(import.meta.dir, '../../src')
 const transpiler = new Bun.Transpiler({ loader: 'ts' })
 
-/** What recheck calls vulnerable and no stranger can reach; docs/security/audit.md says why. */
+/** What recheck doesn't call safe and no stranger can reach; docs/security/audit.md says why. */
 const EXPLAINED = new Set([
+  'tls/issued.ts /-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\\n/s',
   'config/rules.ts /\\/+$/',
   'docs/openapi.ts /\\W+(\\w)/g',
   'http/body.ts /"(?:[^"\\\\]|\\\\.)*"|[{}[\\]:]/g',
