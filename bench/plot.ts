@@ -3,7 +3,7 @@ import type { Point, Series } from './growth.ts'
 
 const WIDTH = 860
 const PANEL = { width: 190, height: 120, gap: 25, left: 50, top: 60 }
-const ROW = 190
+const ROW = 215
 
 const measures: { title: string; color: string; of(point: Point): number; format(value: number): string }[] = [
   {
