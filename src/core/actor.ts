@@ -1,4 +1,5 @@
 /** Who does something, with what and from where: what services act for, and what the audit log tells. */
+import { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 
 /** Where a request comes from. `group` is what limits count by. */
@@ -17,3 +18,14 @@ export type Actor = Caller | Stranger | Operator | Panel
 
 export const operator: Operator = { kind: 'operator' }
 export const panel: Panel = { kind: 'panel' }
+
+/**
+ * For what makes an administrator or weakens one: a key with scopes could give itself all that its maker took from it.
+ *
+ * @param what it would do, after "may not"
+ * @throws AppError `forbidden` for an API key with scopes
+ */
+export function requireWithoutScopes(actor: Actor, what: string): void {
+  if (actor.kind !== 'user' || actor.credential.kind !== 'api_key' || !actor.credential.restrictions?.scopes) return
+  throw new AppError('forbidden', `An API key with scopes may not ${what}: use one without scopes, or log in`)
+}

@@ -1,5 +1,5 @@
 /** What an administrator sets for the whole installation. */
-import type { Actor } from '../../core/actor.ts'
+import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
@@ -69,13 +69,14 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
     /**
      * Changes the given values and leaves the others. Tokens that are out keep the validity they were given.
      *
-     * @throws AppError `precondition_failed`
+     * @throws AppError `precondition_failed`, `forbidden` to a key with scopes for `requireTwoFactor`
      */
     async change(
       actor: Actor,
       changes: SettingChanges,
       precondition?: Precondition<SettingValues>,
     ): Promise<SettingValues> {
+      if (changes.requireTwoFactor !== undefined) requireWithoutScopes(actor, 'change require_2fa')
       return store.write(async (tx) => {
         precondition?.(await load(tx))
         for (const [key, value] of Object.entries(changes)) {

@@ -1,6 +1,6 @@
 /** Users, as administrators and the command line see them. */
 import { and, asc, eq, exists, gt, isNotNull, ne, or } from 'drizzle-orm'
-import type { Actor } from '../../core/actor.ts'
+import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -95,9 +95,10 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     /**
      * Makes a user who has yet to choose a password, and the token to do it with, shown this once.
      *
-     * @throws AppError `conflict` when the email is taken
+     * @throws AppError `conflict` when the email is taken, `forbidden` to a key with scopes for an administrator
      */
     async invite(actor: Actor, user: NewUser, conclude?: Conclude<InvitedUser>): Promise<InvitedUser> {
+      if (user.role === 'admin') requireWithoutScopes(actor, 'create an administrator')
       return store
         .write(async (tx) => {
           const row = await insert(tx, actor, user, null)
@@ -111,12 +112,14 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     /**
      * Gives a user who has not chosen a password yet a new token; the former one is void.
      *
-     * @throws AppError `not_found`, `conflict` for a user who has a password, or is disabled
+     * @throws AppError `not_found`, `conflict` for a user who has a password, or is disabled, `forbidden` to a key with
+     * scopes for an administrator
      */
     async renewActivation(actor: Actor, id: number): Promise<Activation> {
       return store.write(async (tx) => {
         const [user] = await tx.select().from(users).where(eq(users.id, id))
         if (!user) throw new AppError('not_found', 'No such user')
+        if (user.role === 'admin') requireWithoutScopes(actor, 'activate an administrator')
         if (user.passwordHash !== null || user.status !== 'active') {
           throw new AppError('conflict', 'Only an active user without a password can be activated')
         }
@@ -133,14 +136,17 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     /**
      * A new role or status ends the user's sessions; keys follow at their next request, since both are read with them.
      *
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator,
+     * `forbidden` to a key with scopes for an administrator
      */
     async change(actor: Actor, id: number, changes: UserChanges, precondition?: Precondition<User>): Promise<User> {
       return store.write(async (tx) => {
         const [before] = await tx.select().from(users).where(eq(users.id, id))
         if (!before) throw new AppError('not_found', 'No such user')
-        precondition?.(before)
         const { role = before.role, status = before.status } = changes
+        if (before.role === 'admin') requireWithoutScopes(actor, 'change an administrator')
+        else if (role === 'admin') requireWithoutScopes(actor, 'make a user an administrator')
+        precondition?.(before)
         const staysAdministrator = role === 'admin' && status === 'active'
         const [changed] = await tx
           .update(users)
@@ -157,12 +163,14 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     /**
      * Deletes a user with everything that is the user's: sessions, keys, subscriptions and their sites.
      *
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator,
+     * `forbidden` to a key with scopes for an administrator
      */
     async remove(actor: Actor, id: number, precondition?: Precondition<User>): Promise<void> {
       await store.write(async (tx) => {
         const [found] = await tx.select().from(users).where(eq(users.id, id))
         if (!found) throw new AppError('not_found', 'No such user')
+        if (found.role === 'admin') requireWithoutScopes(actor, 'delete an administrator')
         precondition?.(found)
         const removed = await tx
           .delete(users)
