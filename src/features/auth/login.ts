@@ -1,5 +1,5 @@
 /** Login: email, password and, for a user with 2FA, a code, against a new session. */
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
@@ -34,6 +34,11 @@ export type Login = ReturnType<typeof createLogin>
 
 export function createLogin(options: LoginOptions) {
   const { store, clock, audit, incidents, passwords, throttle, ttlSeconds, spendCode, notify } = options
+  const userByEmail = store.read
+    .select()
+    .from(users)
+    .where(eq(users.email, sql.placeholder('email')))
+    .prepare()
 
   /**
    * An unknown email, a disabled or throttled user, a user without a password and a wrong password give one answer,
@@ -42,7 +47,7 @@ export function createLogin(options: LoginOptions) {
    * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `unavailable`
    */
   return async function login(stranger: Stranger, request: LoginRequest): Promise<{ user: UserRow; session: Session }> {
-    const [user] = await store.read.select().from(users).where(eq(users.email, request.email.toLowerCase()))
+    const [user] = await userByEmail.all({ email: request.email.toLowerCase() })
     const attempt = { action: 'auth.login' as const, accountId: user?.id ?? null }
     return incidents.watch(stranger, attempt, () => prove(user, stranger, request))
   }

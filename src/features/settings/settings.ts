@@ -3,7 +3,7 @@ import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Store } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -47,14 +47,11 @@ export type Settings = ReturnType<typeof createSettings>
 export function createSettings({ store, clock, audit }: SettingsOptions) {
   const cache = createVersionCache<SettingValues>(store, 1)
 
-  async function load(queries: Queries): Promise<SettingValues> {
-    const rows = await queries.select().from(table)
-    const stored = Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)]))
-    return { ...defaults, ...stored }
-  }
+  // Prepared: every login asks, after the commit of another.
+  const stored = store.read.select().from(table).prepare()
 
   async function read(): Promise<SettingValues> {
-    return cache.get('settings', () => load(store.read))
+    return cache.get('settings', async () => valuesOf(await stored.all()))
   }
 
   return {
@@ -78,7 +75,7 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
     ): Promise<SettingValues> {
       if (changes.requireTwoFactor !== undefined) requireWithoutScopes(actor, 'change require_2fa')
       return store.write(async (tx) => {
-        precondition?.(await load(tx))
+        precondition?.(valuesOf(await tx.select().from(table)))
         for (const [key, value] of Object.entries(changes)) {
           const row = { value: JSON.stringify(value), updatedAt: clock.now() }
           await tx
@@ -87,8 +84,12 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
             .onConflictDoUpdate({ target: table.key, set: row })
         }
         await audit(tx, actor, { action: 'settings.change', accountId: null, details: changes })
-        return load(tx)
+        return valuesOf(await tx.select().from(table))
       })
     },
   }
+}
+
+function valuesOf(rows: (typeof table.$inferSelect)[]): SettingValues {
+  return { ...defaults, ...Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
 }
