@@ -107,7 +107,22 @@ export function timestampIn() {
 /** A time in a response: RFC 3339 in UTC. */
 export const timestampOut = () => t.String({ format: 'date-time', examples: ['2026-11-21T08:00:00.000Z'] })
 
+/** In a response; see `nullableIn`. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => t.Union([schema, t.Null()])
+
+/** In a request: what one of our schemas takes, or null. A union of TypeBox has no words for what is neither. */
+export function nullableIn<T>(schema: ReturnType<typeof checked<T>>, options: { examples: T[]; description: string }) {
+  const { type, isType, rule, obeys } = (schema as unknown as CheckedSchema)[checks]
+  return checked<T | null>(
+    { anyOf: [schema, t.Null()], ...options },
+    {
+      type: `${type} or null`,
+      isType: (value) => value === null || isType(value),
+      rule,
+      obeys: (value: T | null) => value === null || obeys(value as never),
+    },
+  )
+}
 
 /** True or false in a body. */
 export const flag = (description?: string) =>

@@ -9,6 +9,7 @@ import {
   idOut,
   label,
   nullable,
+  nullableIn,
   text,
   timestampIn,
   timestampOut,
@@ -62,11 +63,12 @@ export const CreateApiKey = closed({
 })
 export const ChangeApiKey = closed({
   name: t.Optional(name()),
-  expires_at: t.Optional({
-    ...nullable(timestampIn()),
-    examples: ['2027-12-31T23:59:59Z'],
-    description: 'Null for a key that is valid until it is deleted',
-  }),
+  expires_at: t.Optional(
+    nullableIn(timestampIn(), {
+      examples: ['2027-12-31T23:59:59Z'],
+      description: 'Null for a key that is valid until it is deleted',
+    }),
+  ),
   totp_code: freshCode(', for a new expiry'),
 })
 export const RotateApiKey = closed({

@@ -14,6 +14,7 @@ type Listed = Omit<Created, 'key'> & { name: string }
 
 const HOUR_SECONDS = 3600
 const DAY_SECONDS = 24 * HOUR_SECONDS
+const TIME_RULE = 'expires_at: must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z'
 
 let smtp: Smtp
 let panel: Panel
@@ -202,6 +203,9 @@ describe('changing a key', () => {
     [{ name: '' }, 422, 'name: must be 1 to 100 characters, without control characters'],
     [{ name: null }, 400, 'name: must be a string'],
     [{ expires_at: '2020-01-01T00:00:00Z' }, 422, 'expires_at: must be in the future'],
+    [{ expires_at: 'tomorrow' }, 422, TIME_RULE],
+    [{ expires_at: '2026-02-30T00:00:00Z' }, 422, TIME_RULE],
+    [{ expires_at: 5 }, 400, 'expires_at: must be a string or null'],
     [{ scopes: ['sites:read'] }, 422, 'scopes: is not a known field'],
   ])('to %j is refused', async (body, status, message) => {
     const { id } = await create()
