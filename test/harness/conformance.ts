@@ -1,10 +1,10 @@
-/** Holds a JSON response against the OpenAPI document that the same server serves. */
+/** Holds a response, its body and its headers, against the OpenAPI document that the same server serves. */
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 
 type Operation = { responses: Record<string, Reference | Response> }
 type Reference = { $ref: string }
-type Response = { content?: { 'application/json': { schema: object } } }
+type Response = { headers?: Record<string, object>; content?: { 'application/json': { schema: object } } }
 export type OpenApi = {
   paths: Record<string, Record<string, Operation>>
   components: { responses: Record<string, Response> }
@@ -12,7 +12,7 @@ export type OpenApi = {
 
 export type Conformance = {
   /** @throws Error that says how the response differs from the document */
-  check(method: string, path: string, status: number, body: unknown): void
+  check(method: string, path: string, status: number, headers: Headers, body: unknown): void
   readonly checked: number
 }
 
@@ -25,8 +25,14 @@ export function createConformance(document: OpenApi): Conformance {
     .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
   let checked = 0
 
+  /** Those that the document names; of these, only Link may be absent: on the last page. */
+  function headersOf(response: Reference | Response): string[] {
+    const shared = '$ref' in response ? document.components.responses[response.$ref.split('/').at(-1) ?? ''] : response
+    return Object.keys(shared?.headers ?? {})
+  }
+
   return {
-    check(method, path, status, body) {
+    check(method, path, status, headers, body) {
       const template = patterns.find(({ pattern }) => pattern.test(path))?.path
       const operation = template && document.paths[template]?.[method.toLowerCase()]
       // Paths and methods that don't exist are not in the document.
@@ -35,6 +41,8 @@ export function createConformance(document: OpenApi): Conformance {
         return
       }
       if (!operation.responses[status]) throw new Error(`${method} ${template} gave ${status}, which is not documented`)
+      const missing = headersOf(operation.responses[status]).filter((name) => name !== 'Link' && !headers.has(name))
+      if (missing.length > 0) throw new Error(`${method} ${template} ${status} lacks ${missing.join(', ')}`)
       if (body === undefined) {
         if ('content' in operation.responses[status]) throw new Error(`${method} ${template} ${status} has no body`)
         checked++

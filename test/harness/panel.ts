@@ -101,7 +101,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     const text = await response.text()
     if (status === 304) {
       expect([method, text]).toEqual(['GET', ''])
-      conformance.check(method, new URL(response.url).pathname, status, undefined)
+      conformance.check(method, new URL(response.url).pathname, status, response.headers, undefined)
       return { status, headers: response.headers, data: undefined as Data, error: null, message: '' }
     }
     const envelope = JSON.parse(text) as { data: Data; error: string | null; message: string }
@@ -110,7 +110,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     if (response.ok) expect(envelope.error).toBeNull()
     else expect(envelope.data).toBeNull()
     if (status === 401) expect(response.headers.get('www-authenticate')).toStartWith('Bearer realm="ncp"')
-    conformance.check(method, new URL(`${origin}${url}`).pathname, status, envelope)
+    conformance.check(method, new URL(`${origin}${url}`).pathname, status, response.headers, envelope)
     return { status, headers: response.headers, ...envelope }
   }
 

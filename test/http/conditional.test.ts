@@ -33,9 +33,10 @@ describe('a read', () => {
       `/sites/${first.id}`,
       '/subscriptions',
       '/auth/api-keys',
+      '/audit-log',
     ]
     const users = ['/admin/users', `/admin/users/${ada.id}`, `/admin/users/${ada.id}/sessions`]
-    const others = ['/admin/subscriptions', '/admin/subscriptions/1', '/admin/settings']
+    const others = ['/admin/subscriptions', '/admin/subscriptions/1', '/admin/settings', '/admin/audit-log']
     for (const [path, as] of [
       ...own.map((path) => [path, ada.token] as const),
       ...[...users, ...others].map((path) => [path, admin] as const),

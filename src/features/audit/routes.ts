@@ -1,9 +1,9 @@
 /** `/audit-log`, one's own entries, and `/admin/audit-log`, everybody's. */
 import { Elysia, t } from 'elysia'
-import { envelope } from '../../http/envelope.ts'
+import { representPage, sendPage } from '../../http/conditional.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
-import { linkNext, pageOfQuery, pageQuery } from '../../http/page.ts'
+import { pageOfQuery, pageQuery } from '../../http/page.ts'
 import { closed } from '../../http/schema.ts'
 import type { Audit } from './audit.ts'
 import { AuditEntryModel, auditFilter, ownAuditFilter, toAuditEntry, toAuditFilter, toOwnAuditEntry } from './model.ts'
@@ -13,10 +13,12 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
     .use(guard)
     .get(
       '/audit-log',
-      async ({ principal: { userId }, visit, query }) => {
+      async ({ principal: { userId }, query, set, visit }) => {
         const page = await audit.list(pageOfQuery(query), { ...toAuditFilter(query), userId })
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map((entry) => toOwnAuditEntry(entry, userId)))
+        return sendPage(
+          { set, visit, query },
+          representPage(page, (entry) => toOwnAuditEntry(entry, userId)),
+        )
       },
       {
         ...operation('user', {
@@ -34,10 +36,9 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
     )
     .get(
       '/admin/audit-log',
-      async ({ visit, query }) => {
+      async ({ query, set, visit }) => {
         const page = await audit.list(pageOfQuery(query), toAuditFilter(query))
-        linkNext({ visit, query }, page)
-        return envelope(page.rows.map(toAuditEntry))
+        return sendPage({ set, visit, query }, representPage(page, toAuditEntry))
       },
       {
         ...operation('admin', {
