@@ -91,8 +91,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   const auditLog = createAudit({ store, clock })
   const audit = auditLog.record
+  /** What nearly every service works with. */
+  const essentials = { store, clock, audit }
   const incidents = createIncidents({ store, clock, record: audit })
-  const settings = createSettings({ store, clock, audit })
+  const settings = createSettings(essentials)
   const retention = createRetention({
     store,
     clock,
@@ -119,12 +121,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     record: usage.record,
   })
   const sessions = createSessions({ store, clock, audit, flushUsage: usage.settle })
-  const throttle = createThrottle({ store, clock, audit })
+  const throttle = createThrottle(essentials)
   const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents })
   const password = createPasswordService({
-    store,
-    clock,
-    audit,
+    ...essentials,
     incidents,
     passwords,
     throttle,
@@ -134,30 +134,26 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   })
   const confirmPassword = password.confirm
   const twoFactor = createTwoFactor({
-    store,
-    clock,
-    audit,
+    ...essentials,
     incidents,
     notify,
+    throttle,
     secondFactor,
     confirmPassword,
     isRequired: settings.isTwoFactorRequired,
   })
   const emailChange = createEmailChange({
-    store,
-    clock,
-    audit,
+    ...essentials,
     incidents,
     notify,
     putMail,
+    withdrawMail: outbox.withdraw,
     confirmPassword,
     secondFactor,
     publicUrl: mailer && publicUrl,
   })
   const login = createLogin({
-    store,
-    clock,
-    audit,
+    ...essentials,
     incidents,
     passwords,
     throttle,
@@ -174,11 +170,9 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     // There may be none where there is no mail server, and then no mail either.
     publicUrl: publicUrl ?? '',
   })
-  const subscriptions = createSubscriptions({ store, clock, audit })
+  const subscriptions = createSubscriptions(essentials)
   const apiKeys = createApiKeys({
-    store,
-    clock,
-    audit,
+    ...essentials,
     flushUsage: usage.settle,
     notify,
     withFreshCode: secondFactor.withFreshCode,
@@ -187,9 +181,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   })
   const expiryNotices = createExpiryNotices({ store, clock, notify })
   const sites = createSites({
-    store,
-    clock,
-    audit,
+    ...essentials,
     findSubscription: subscriptions.findOwn,
     findDefaultSubscription: subscriptions.findDefault,
   })

@@ -17,6 +17,9 @@ export type OutgoingMail = Mail & {
 /** Puts a mail down in the caller's transaction: no mail without the change, no change without the mail. */
 export type PutMail = (tx: Queries, mail: OutgoingMail) => Promise<void>
 
+/** Takes back what waits of a topic, in the caller's transaction. */
+export type WithdrawMail = (tx: Queries, topic: string) => Promise<void>
+
 export type OutboxOptions = {
   store: Store
   clock: Clock
@@ -120,13 +123,20 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
     return pass
   }
 
+  /** Deletes a mail that still waits, or is under way and will not be tried again. */
+  const withdraw: WithdrawMail = async (tx, topic) => {
+    await tx.delete(outbox).where(eq(outbox.topic, topic))
+  }
+
   return {
+    withdraw,
+
     /** A panel without a mail server drops the mail. The command line, which may not know of the server, keeps it. */
     async put(tx: Queries, { to, subject, text, topic, expiresAt }: OutgoingMail): Promise<void> {
       if (polling && !mailer) return remindOperator()
       const now = clock.now()
       // Deleted and not changed: the old one may be under way, and must not take the new one with it when it is done.
-      if (topic !== undefined) await tx.delete(outbox).where(eq(outbox.topic, topic))
+      if (topic !== undefined) await withdraw(tx, topic)
       await tx.insert(outbox).values({
         recipient: to,
         subject,

@@ -28,3 +28,16 @@ export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as strin
 function withoutMoving(row: unknown): object {
   return Object.fromEntries(Object.entries(row as object).filter(([column]) => !MOVING.has(column)))
 }
+
+/** Attempts in vain at an account, since the last that succeeded. */
+export function failuresOf({ data }: Pick<Panel, 'data'>, userId: number): number | undefined {
+  using database = new Database(join(data, 'ncp.db'), { readonly: true })
+  return database.query<{ n: number }, [number]>('SELECT failed_attempts AS n FROM users WHERE id = ?').get(userId)?.n
+}
+
+/** As if so many guesses had been made before, from everywhere: making them would take a hash each. */
+export function setFailures({ data }: Pick<Panel, 'data'>, userId: number, count: number): void {
+  using database = new Database(join(data, 'ncp.db'))
+  database.query('UPDATE users SET failed_attempts = ? WHERE id = ?').run(count, userId)
+  database.query('UPDATE known_addresses SET failed_attempts = ? WHERE user_id = ?').run(count, userId)
+}

@@ -7,7 +7,8 @@ import { newToken, sha256 } from '../../crypto/secret.ts'
 import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
 import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
 import { emailLink } from '../../mail/links.ts'
-import type { PutMail } from '../../mail/outbox.ts'
+import type { PutMail, WithdrawMail } from '../../mail/outbox.ts'
+import { activationTopic, emailChangeTopic, resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
@@ -22,6 +23,7 @@ export type EmailChangeOptions = {
   incidents: Incidents
   notify: Notify
   putMail: PutMail
+  withdrawMail: WithdrawMail
   confirmPassword: ConfirmPassword
   secondFactor: SecondFactor
   /** The configured base of links, without a slash at its end; undefined where no mail can be sent. */
@@ -38,7 +40,8 @@ const TTL_MS = 10 * 60 * 1000
 const MAIL_INTERVAL_MS = 60 * 1000
 
 export function createEmailChange(options: EmailChangeOptions) {
-  const { store, clock, audit, incidents, notify, putMail, confirmPassword, secondFactor, publicUrl } = options
+  const { store, clock, audit, incidents, notify, putMail, withdrawMail, confirmPassword, secondFactor, publicUrl } =
+    options
 
   /** @throws AppError `conflict` when a mail went out within the minute */
   async function issue(tx: Queries, userId: number, email: string): Promise<string> {
@@ -58,10 +61,11 @@ export function createEmailChange(options: EmailChangeOptions) {
     return token
   }
 
-  /** Tells the old address, which can still do something about it, and voids what was mailed there. */
+  /** Tells the old address, which can still do something about it, and voids what was mailed there, or is about to be. */
   async function apply(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
+    await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
+    for (const topic of [activationTopic(userId), resetTopic(userId)]) await withdrawMail(tx, topic)
     await notify(tx, userId, { kind: 'email_changed', email })
-    await tx.delete(passwordTokens).where(and(eq(passwordTokens.userId, userId), eq(passwordTokens.purpose, 'reset')))
     await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
     await tx
       .update(users)
@@ -91,8 +95,11 @@ export function createEmailChange(options: EmailChangeOptions) {
       if (publicUrl === undefined) {
         throw new AppError('conflict', 'This panel sends no mail, so it can not prove an address; ask the operator')
       }
+      // Before the password, of which a right one would count as an attempt in vain.
+      if ((await store.read.$count(users, and(eq(users.id, userId), eq(users.email, email)))) > 0) {
+        throw new AppError('validation_error', 'email: must not be the present one')
+      }
       const user = await confirmPassword(caller, password)
-      if (email === user.email) throw new AppError('validation_error', 'email: must not be the present one')
       await store.write(async (tx) => {
         await secondFactor.demand(tx, caller, totpCode)
         await forgive(tx, userId)
@@ -104,7 +111,7 @@ export function createEmailChange(options: EmailChangeOptions) {
             subject: 'Confirm your new address',
             text: confirmText(user.email, email, emailLink(publicUrl, token)),
             expiresAt: clock.now() + TTL_MS,
-            topic: `email-change:${userId}`,
+            topic: emailChangeTopic(userId),
           })
         }
         await notify(tx, userId, { kind: 'email_change_requested', email })
@@ -130,10 +137,11 @@ export function createEmailChange(options: EmailChangeOptions) {
           .where(and(eq(emailChanges.tokenHash, sha256(token)), gt(emailChanges.expiresAt, clock.now())))
           .returning()
         const [user] = await tx
-          .select({ id: users.id })
+          .select({ id: users.id, updatedAt: users.updatedAt })
           .from(users)
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
-        if (!spent || !user) {
+        // Whatever was done to the account since, such as disabling it or another second factor, ends what was asked before.
+        if (!spent || !user || user.updatedAt > spent.createdAt) {
           incidents.failed(stranger, { action: 'auth.email_change', accountId: null }, 'validation_error')
           throw new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
         }

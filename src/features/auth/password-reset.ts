@@ -10,6 +10,7 @@ import type { Queries, Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
 import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
+import { resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import { countStranger } from './throttle.ts'
 
@@ -71,7 +72,7 @@ export function createPasswordReset({ store, clock, log, audit, putMail, publicU
         subject: 'Set a new password',
         text: resetText(user.email, passwordLink(publicUrl, token)),
         expiresAt: clock.now() + RESET_TTL_MS,
-        topic: `password-reset:${user.id}`,
+        topic: resetTopic(user.id),
       })
       await audit(tx, stranger, {
         action: 'auth.password_reset_request',

@@ -57,14 +57,16 @@ export function createPasswordService(options: PasswordOptions) {
     })
 
   /**
-   * Sets the hash and ends what the old password opened. What waits to set another one, or to move the account to
+   * Sets the hash and ends what the old password opened. What waits to set another one, to enrol, or to move the account to
    * another address, is void; the user is told.
    */
   async function set(tx: Queries, userId: number, hash: string, keepSessionId?: number): Promise<void> {
-    await tx.update(users).set({ passwordHash: hash, updatedAt: clock.now() }).where(eq(users.id, userId))
+    const now = clock.now()
+    const changes = { passwordHash: hash, totpPendingSecret: null, updatedAt: now }
+    await tx.update(users).set(changes).where(eq(users.id, userId))
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
-    await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
-    await forgive(tx, userId)
+    // Not deleted: it tells when the last mail went out, and a mailbox must not be flooded.
+    await tx.update(emailChanges).set({ expiresAt: now }).where(eq(emailChanges.userId, userId))
     await endSessions(tx, userId, keepSessionId)
     await notify(tx, userId, { kind: 'password_set' })
   }
@@ -95,6 +97,7 @@ export function createPasswordService(options: PasswordOptions) {
         if (unchanged.length === 0) throw new AppError('conflict', 'The password was changed meanwhile; log in again')
         await secondFactor.demand(tx, caller, totpCode)
         await set(tx, userId, hash, keepSessionId)
+        await forgive(tx, userId)
         await audit(tx, caller, {
           action: 'auth.password_change',
           accountId: userId,
@@ -127,11 +130,16 @@ export function createPasswordService(options: PasswordOptions) {
       const hash = await passwords.hash(password)
       await store.write(async (tx) => {
         const [spent] = await tx.delete(passwordTokens).where(valid).returning()
-        if (!spent) throw invalidToken()
+        const [user] = await tx
+          .select({ totpEnabledAt: users.totpEnabledAt })
+          .from(users)
+          .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
+        if (!spent || !user) throw invalidToken()
         const { userId, purpose } = spent
         await set(tx, userId, hash)
-        // Whoever holds the token owns the account: from here on, strangers can't lock this address out.
-        await throttle.succeed(tx, userId, stranger.origin.group)
+        // Whoever holds the token owns the account: from here on, strangers can't lock this address out. With 2FA on, a
+        // mailbox is one factor of two, and must not buy another hundred guesses at the second.
+        if (user.totpEnabledAt === null) await throttle.succeed(tx, userId, stranger.origin.group)
         await audit(tx, stranger, {
           action: 'auth.password_set',
           accountId: userId,
@@ -152,6 +160,7 @@ export function createPasswordService(options: PasswordOptions) {
       const hash = await passwords.hash(password)
       await store.write(async (tx) => {
         await set(tx, id, hash)
+        await forgive(tx, id)
         await audit(tx, actor, { action: 'auth.password_set', accountId: id, target: { type: 'user', id } })
       })
       await onChange(id)

@@ -9,6 +9,7 @@ import { normalizeRecoveryCode, totpStep } from '../../crypto/totp.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
 import type { Incidents } from '../audit/incidents.ts'
+import { requireSession } from './sessions.ts'
 import { forgive, type Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
@@ -62,12 +63,13 @@ export function createSecondFactor({ store, clock, secretBox, throttle, incident
 
   /**
    * Asks a caller who has enrolled for a code, beside the password; nobody else. The password's proof has counted the
-   * attempt.
+   * attempt. Begins the transaction that it protects, in which the caller's session must still be there.
    *
    * @throws AppError `two_factor_required`, `two_factor_invalid`, `not_authenticated` for a user who is gone
    */
   async function demand(tx: Queries, caller: Caller, code: string | undefined): Promise<void> {
     const { userId } = caller
+    await requireSession(tx, caller)
     const [user] = await tx.select().from(users).where(eq(users.id, userId))
     if (!user) throw new AppError('not_authenticated')
     if (user.totpEnabledAt === null) return
@@ -95,14 +97,26 @@ export function createSecondFactor({ store, clock, secretBox, throttle, incident
     withFreshCode,
 
     /** The time step of a code of a seed that is not in force yet. @returns undefined for a wrong code */
-    stepOf: (sealedSeed: string, userId: number, code: string) =>
-      totpStep(openSeed(sealedSeed, userId), code, clock.now()),
+    stepOf: (seed: string, code: string) => totpStep(seed, code, clock.now()),
 
     sealSeed: (seed: string, userId: number) => secretBox.seal(seed, seedContext(userId)),
+
+    /** A seed that waits for its first code, for ten minutes. */
+    sealWaiting: (seed: string, userId: number) =>
+      secretBox.seal(`${clock.now() + WAITING_MS} ${seed}`, waitingContext(userId)),
+
+    /** @returns undefined for a seed that has waited too long */
+    openWaiting(sealed: string, userId: number): string | undefined {
+      const [expiresAt, seed] = secretBox.open(sealed, waitingContext(userId)).split(' ')
+      return Number(expiresAt) > clock.now() ? seed : undefined
+    },
   }
 }
 
 const seedContext = (userId: number) => `totp:${userId}`
+const waitingContext = (userId: number) => `totp-waiting:${userId}`
+/** Long enough to find one's phone; later, somebody else may sit there. */
+const WAITING_MS = 10 * 60 * 1000
 
 /** SHA-256 is enough: a recovery code has 130 random bits (ASVS V6.5.2). */
 export function hashRecoveryCode(code: string): string {

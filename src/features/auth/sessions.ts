@@ -110,6 +110,17 @@ export async function beginSession(
     .get()
 }
 
+/**
+ * In the transaction of what a session has asked for and proven before: one that was ended meanwhile, by a new password
+ * say, must not finish it.
+ *
+ * @throws AppError `not_authenticated`
+ */
+export async function requireSession(tx: Queries, caller: Caller): Promise<void> {
+  const own = and(eq(sessions.id, sessionIdOf(caller)), eq(sessions.userId, caller.userId))
+  if ((await tx.$count(sessions, own)) === 0) throw new AppError('not_authenticated')
+}
+
 /** Ends a user's sessions, all or all but one. */
 export async function endSessions(tx: Queries, userId: number, keepSessionId?: number): Promise<void> {
   const all = eq(sessions.userId, userId)

@@ -14,8 +14,8 @@ import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
 import type { ConfirmPassword } from './password.ts'
 import { hashRecoveryCode, type SecondFactor } from './second-factor.ts'
-import { endSessions } from './sessions.ts'
-import { forgive } from './throttle.ts'
+import { endSessions, requireSession } from './sessions.ts'
+import { forgive, type Throttle } from './throttle.ts'
 
 export type TwoFactorOptions = {
   store: Store
@@ -23,6 +23,7 @@ export type TwoFactorOptions = {
   audit: RecordAudit
   incidents: Incidents
   notify: Notify
+  throttle: Throttle
   secondFactor: SecondFactor
   confirmPassword: ConfirmPassword
   /** Whether users of this role must have 2FA on. */
@@ -35,7 +36,7 @@ export type Proof = { password: string; code: string }
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
 export function createTwoFactor(options: TwoFactorOptions) {
-  const { store, clock, audit, incidents, notify, secondFactor, confirmPassword, isRequired } = options
+  const { store, clock, audit, incidents, notify, throttle, secondFactor, confirmPassword, isRequired } = options
 
   async function replaceRecoveryCodes(tx: Queries, userId: number): Promise<string[]> {
     const codes = newRecoveryCodes()
@@ -46,6 +47,8 @@ export function createTwoFactor(options: TwoFactorOptions) {
 
   /** Proves both factors and does `work` in one transaction. */
   async function withProof<T>(caller: Caller, proof: Proof, work: (tx: Queries) => Promise<T>): Promise<T> {
+    // Before the password, of which a right one would count as an attempt in vain.
+    await requireEnrolled(store.read, caller.userId)
     await confirmPassword(caller, proof.password)
     return store.write(async (tx) => {
       await requireEnrolled(tx, caller.userId)
@@ -53,6 +56,19 @@ export function createTwoFactor(options: TwoFactorOptions) {
       await forgive(tx, caller.userId)
       return work(tx)
     })
+  }
+
+  /** @throws AppError `conflict` when no seed waits for its first code, or one has waited too long */
+  async function requireWaitingSeed(queries: Queries, userId: number): Promise<string> {
+    const [user] = await queries.select({ sealed: users.totpPendingSecret }).from(users).where(eq(users.id, userId))
+    const seed = user?.sealed ? secondFactor.openWaiting(user.sealed, userId) : undefined
+    if (seed === undefined) {
+      throw new AppError(
+        'conflict',
+        'Nothing to enable: set up two-factor authentication first, and within ten minutes',
+      )
+    }
+    return seed
   }
 
   const auditOwn = (tx: Queries, caller: Caller, action: Action) =>
@@ -66,16 +82,19 @@ export function createTwoFactor(options: TwoFactorOptions) {
      */
     async setUp(caller: Caller, password: string) {
       const { userId } = caller
+      const isOn = () => new AppError('conflict', 'Two-factor authentication is already on')
+      if (await isEnrolled(store.read, userId)) throw isOn()
       const { email } = await confirmPassword(caller, password)
       const secret = newTotpSecret()
       await store.write(async (tx) => {
+        await requireSession(tx, caller)
         await forgive(tx, userId)
         const changed = await tx
           .update(users)
-          .set({ totpPendingSecret: secondFactor.sealSeed(secret, userId) })
+          .set({ totpPendingSecret: secondFactor.sealWaiting(secret, userId) })
           .where(and(eq(users.id, userId), isNull(users.totpEnabledAt)))
           .returning({ id: users.id })
-        if (changed.length === 0) throw new AppError('conflict', 'Two-factor authentication is already on')
+        if (changed.length === 0) throw isOn()
         await auditOwn(tx, caller, 'auth.two_factor_setup')
       })
       const uri = totpUri(secret, email)
@@ -86,23 +105,26 @@ export function createTwoFactor(options: TwoFactorOptions) {
      * Confirms the waiting seed with its first code, and ends the user's other sessions.
      *
      * @returns ten recovery codes, shown this once
-     * @throws AppError `two_factor_invalid`, `conflict` when nothing waits
+     * @throws AppError `two_factor_invalid`, also after too many failures, and `conflict` when nothing waits
      */
     async enable(caller: Caller, code: string): Promise<string[]> {
       const { userId } = caller
       const keepSessionId = sessionIdOf(caller)
-      return incidents.watch(caller, { action: 'auth.two_factor_enable', accountId: userId }, () =>
-        store.write(async (tx) => {
-          const [user] = await tx.select().from(users).where(eq(users.id, userId))
-          const pending = user?.totpPendingSecret
-          if (!pending) throw new AppError('conflict', 'Nothing to enable: set up two-factor authentication first')
-          const step = secondFactor.stepOf(pending, userId, code)
+      await requireWaitingSeed(store.read, userId)
+      return incidents.watch(caller, { action: 'auth.two_factor_enable', accountId: userId }, async () => {
+        const isAdmitted = await throttle.admit(userId, caller.origin.group)
+        if (!isAdmitted) throw new AppError('two_factor_invalid')
+        return store.write(async (tx) => {
+          await requireSession(tx, caller)
+          const seed = await requireWaitingSeed(tx, userId)
+          const step = secondFactor.stepOf(seed, code)
           if (step === undefined) throw new AppError('two_factor_invalid')
+          await forgive(tx, userId)
           const now = clock.now()
           await tx
             .update(users)
             .set({
-              totpSecret: pending,
+              totpSecret: secondFactor.sealSeed(seed, userId),
               totpPendingSecret: null,
               totpEnabledAt: now,
               totpLastStep: step,
@@ -113,8 +135,8 @@ export function createTwoFactor(options: TwoFactorOptions) {
           await notify(tx, userId, { kind: 'two_factor_enabled' })
           await auditOwn(tx, caller, 'auth.two_factor_enable')
           return replaceRecoveryCodes(tx, userId)
-        }),
-      )
+        })
+      })
     },
 
     /**
@@ -174,8 +196,11 @@ async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Prom
   await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
 }
 
+async function isEnrolled(queries: Queries, userId: number): Promise<boolean> {
+  return (await queries.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))) > 0
+}
+
 /** @throws AppError `conflict` when 2FA is off */
-async function requireEnrolled(tx: Queries, userId: number): Promise<void> {
-  const isEnrolled = await tx.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))
-  if (!isEnrolled) throw new AppError('conflict', 'Two-factor authentication is off')
+async function requireEnrolled(queries: Queries, userId: number): Promise<void> {
+  if (!(await isEnrolled(queries, userId))) throw new AppError('conflict', 'Two-factor authentication is off')
 }

@@ -5,6 +5,7 @@ import type { Queries } from '../../db/store.ts'
 import { passwordTokens } from '../../db/tables.ts'
 import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
+import { activationTopic } from '../../mail/topics.ts'
 
 /** `expiresAt` in milliseconds since the epoch. */
 export type Activation = { token: string; expiresAt: number }
@@ -38,7 +39,7 @@ export function createIssueActivation({ clock, putMail, publicUrl }: ActivationO
         subject: 'Your new account',
         text: activationText(email, passwordLink(publicUrl, token)),
         expiresAt,
-        topic: `activation:${userId}`,
+        topic: activationTopic(userId),
       })
     }
     return { token, expiresAt }

@@ -1,7 +1,7 @@
 /** With two-factor authentication on, a stolen JWT makes no API key and moves no account: a fresh code is asked for. */
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Enrolled, enrol } from '../../harness/authenticator.ts'
+import { failuresOf, setFailures } from '../../harness/database.ts'
 import { type Answer, type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
@@ -16,16 +16,6 @@ beforeAll(async () => {
   })
 })
 afterAll(() => panel.stop())
-
-const failures = ({ id }: Customer) => {
-  using database = new Database(`${panel.data}/ncp.db`, { readonly: true })
-  return database.query<{ n: number }, [number]>('SELECT failed_attempts AS n FROM users WHERE id = ?').get(id)?.n
-}
-const setFailures = ({ id }: Customer, count: number) => {
-  using database = new Database(`${panel.data}/ncp.db`)
-  database.query('UPDATE users SET failed_attempts = ? WHERE id = ?').run(count, id)
-  database.query('UPDATE known_addresses SET failed_attempts = ? WHERE user_id = ?').run(count, id)
-}
 
 type Act = (token: string, totp_code?: unknown) => Promise<Answer<unknown>>
 const withCode = (totp_code: unknown) => (totp_code === undefined ? {} : { totp_code })
@@ -73,7 +63,7 @@ describe.each(acts)('%s', (_, success, act) => {
     }
     const code = app.freshCode()
     expect((await act(ada.token, code)).status).toBe(success)
-    expect(failures(ada)).toBe(0)
+    expect(failuresOf(panel, ada.id)).toBe(0)
     const again = await panel.post('/auth/api-keys', ada.token, { name: 'Again', totp_code: code })
     expect(again.error).toBe('invalid_2fa_code')
   })
@@ -96,10 +86,10 @@ describe.each(acts)('%s', (_, success, act) => {
   test('is throttled like a login: wrong codes count, and after a hundred no right one works', async () => {
     const { ada, app } = await newUser()
     await act(ada.token, '000000')
-    expect(failures(ada)).toBe(1)
-    setFailures(ada, 100)
+    expect(failuresOf(panel, ada.id)).toBe(1)
+    setFailures(panel, ada.id, 100)
     expect((await act(ada.token, app.freshCode())).status).toBe(401)
-    setFailures(ada, 0)
+    setFailures(panel, ada.id, 0)
     expect((await act(ada.token, app.freshCode())).status).toBe(success)
   })
 })

@@ -1,0 +1,197 @@
+/** Two things at once at one account: what an attacker has begun must not outlive what its owner does against it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { operator } from '../../../src/core/actor.ts'
+import { callerFor, stranger } from '../../harness/actors.ts'
+import { enrol } from '../../harness/authenticator.ts'
+import { failuresOf, setFailures } from '../../harness/database.ts'
+import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { type Customer, PASSWORD } from '../../harness/panel.ts'
+
+const NEW_PASSWORD = 'an altogether different one'
+
+let panel: MailingPanel
+beforeAll(async () => {
+  panel = await startMailingPanel()
+})
+afterAll(() => panel.stop())
+
+const login = (email: string, password: string, totp_code?: string, from?: string) =>
+  panel.send('POST', '/auth/login', {
+    body: { email, password, ...(totp_code !== undefined && { totp_code }) },
+    ...(from !== undefined && { from }),
+  })
+
+/** Has a reset mailed and sets the password with it, a minute later than whatever was before. */
+async function resetPassword({ email }: Customer, password: string, from = '203.0.113.1'): Promise<number> {
+  panel.clock.advance(60)
+  await panel.post('/auth/password-reset', undefined, { email })
+  const texts = (await panel.mailsTo(email)).map(({ text }) => text)
+  const token = texts.flatMap((text) => /reset-password#token=([\w-]{43})/.exec(text)?.[1] ?? []).at(-1)
+  return (await panel.send('POST', '/auth/password-reset/confirm', { body: { token, password }, from })).status
+}
+
+async function mailedEmailToken(address: string): Promise<string> {
+  const texts = (await panel.mailsTo(address)).map(({ text }) => text).join('\n')
+  return /confirm-email#token=([\w-]{43})/.exec(texts)?.[1] ?? `no link in: ${texts}`
+}
+const confirmEmail = (token: string) => panel.post('/auth/email/confirm', undefined, { token })
+
+/** As if its session had been ended while the password was being hashed: none has the id 0. */
+describe('what a session began that was ended meanwhile', () => {
+  type Begun = (caller: ReturnType<typeof callerFor>) => Promise<unknown>
+  test.each<[string, Begun]>([
+    [
+      'a new email address',
+      (caller) =>
+        panel.context.emailChange.request(caller, {
+          email: 'thief@example.com',
+          password: PASSWORD,
+          totpCode: undefined,
+        }),
+    ],
+    [
+      'a new password',
+      (caller) =>
+        panel.context.password.change(caller, {
+          currentPassword: PASSWORD,
+          newPassword: NEW_PASSWORD,
+          totpCode: undefined,
+        }),
+    ],
+    ['an enrolment', (caller) => panel.context.twoFactor.setUp(caller, PASSWORD)],
+    ['an API key', (caller) => panel.context.apiKeys.create(caller, { name: 'Thief', totpCode: undefined })],
+  ])('is not finished: %s', async (_, begun) => {
+    const ada = await panel.customer()
+    await expect(begun(callerFor(ada.id))).rejects.toMatchObject({ code: 'not_authenticated' })
+    expect((await login(ada.email, PASSWORD)).status).toBe(200)
+    expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toEqual([])
+    expect(await panel.subjectsTo('thief@example.com')).toEqual([])
+  })
+
+  test('is not finished: the end of two-factor authentication', async () => {
+    const ada = await panel.customer()
+    const { freshCode } = await enrol(panel, ada.token)
+    const proof = { password: PASSWORD, code: freshCode() }
+    const disable = panel.context.twoFactor.disable(callerFor(ada.id), proof)
+    await expect(disable).rejects.toMatchObject({ code: 'not_authenticated' })
+    expect((await login(ada.email, PASSWORD)).error).toBe('2fa_required')
+  })
+
+  test('loses against a reset that is on its way at the same time, whichever is first', async () => {
+    for (let round = 0; round < 10; round++) {
+      const ada = await panel.customer()
+      const to = `race${round}@example.com`
+      const body = { email: to, password: PASSWORD }
+      const [reset] = await Promise.all([resetPassword(ada, NEW_PASSWORD), panel.post('/auth/email', ada.token, body)])
+      expect(reset).toBe(200)
+      expect((await confirmEmail(await mailedEmailToken(to))).status).toBe(422)
+    }
+  })
+})
+
+describe('a mailbox', () => {
+  test('buys no more guesses at the second factor: a reset forgets no failures of a user with 2FA', async () => {
+    const ada = await panel.customer()
+    const { freshCode } = await enrol(panel, ada.token)
+    setFailures(panel, ada.id, 99)
+    expect(await resetPassword(ada, NEW_PASSWORD, '198.51.100.9')).toBe(200)
+    expect(failuresOf(panel, ada.id)).toBe(99)
+    expect((await login(ada.email, NEW_PASSWORD, '000000', '198.51.100.9')).error).toBe('invalid_2fa_code')
+    expect((await login(ada.email, NEW_PASSWORD, freshCode(), '198.51.100.9')).status).toBe(401)
+  })
+
+  test('opens the account of a user without, as before', async () => {
+    const ada = await panel.customer()
+    setFailures(panel, ada.id, 100)
+    expect(await resetPassword(ada, NEW_PASSWORD, '198.51.100.9')).toBe(200)
+    expect((await login(ada.email, NEW_PASSWORD, undefined, '198.51.100.9')).status).toBe(200)
+  })
+
+  test('that was the wrong one has nothing any more, once the operator has named another', async () => {
+    const body = { email: 'typo@example.net', name: 'New', role: 'admin' }
+    const { id } = (await panel.post<{ id: number }>('/admin/users', await panel.admin(), body)).data
+    const waiting = await panel.post<{ token: string }>(`/admin/users/${id}/activation`, await panel.admin())
+    await panel.context.emailChange.replace(operator, id, 'right@example.net')
+    expect(await panel.subjectsTo('typo@example.net')).toEqual(['Your email address was changed'])
+    const confirm = { token: waiting.data.token, password: NEW_PASSWORD }
+    expect((await panel.post('/auth/password-reset/confirm', undefined, confirm)).status).toBe(422)
+  })
+
+  test('of somebody else gets one mail a minute, whatever else is done between', async () => {
+    const ada = await panel.customer()
+    const ask = (password: string) => panel.post('/auth/email', ada.token, { email: 'flooded@example.com', password })
+    expect((await ask(PASSWORD)).status).toBe(200)
+    const change = { current_password: PASSWORD, new_password: NEW_PASSWORD }
+    expect((await panel.post('/auth/password', ada.token, change)).status).toBe(200)
+    expect((await ask(NEW_PASSWORD)).status).toBe(409)
+    expect((await confirmEmail(await mailedEmailToken('flooded@example.com'))).status).toBe(422)
+  })
+})
+
+describe('an email change that waits', () => {
+  test.each<[string, (ada: Customer) => Promise<unknown>]>([
+    ['a second factor', (ada) => enrol(panel, ada.token)],
+    [
+      'being disabled and enabled',
+      async ({ id }) => {
+        await panel.patch(`/admin/users/${id}`, await panel.admin(), { status: 'disabled' })
+        await panel.patch(`/admin/users/${id}`, await panel.admin(), { status: 'active' })
+      },
+    ],
+  ])('is void after %s', async (what, happens) => {
+    const ada = await panel.customer()
+    const to = `${what.replaceAll(' ', '-')}@example.com`
+    expect((await panel.post('/auth/email', ada.token, { email: to, password: PASSWORD })).status).toBe(200)
+    const token = await mailedEmailToken(to)
+    panel.clock.advance(1)
+    await happens(ada)
+    expect((await confirmEmail(token)).status).toBe(422)
+  })
+})
+
+describe('a seed that waits', () => {
+  const enable = (token: string, totp_code: string) => panel.post('/auth/2fa/enable', token, { totp_code })
+
+  test('is not guessed: wrong codes count, and after a hundred no right one works', async () => {
+    const ada = await panel.customer()
+    await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
+    expect((await enable(ada.token, '000000')).error).toBe('invalid_2fa_code')
+    expect(failuresOf(panel, ada.id)).toBe(1)
+    setFailures(panel, ada.id, 100)
+    await expect(enrol(panel, ada.token)).rejects.toThrow()
+  })
+
+  test('is gone after ten minutes, or with the password it was set up under', async () => {
+    const ada = await panel.customer()
+    await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
+    panel.clock.advance(600)
+    expect(await enable(ada.token, '000000')).toMatchObject({ status: 409, error: 'conflict' })
+
+    await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
+    const change = { current_password: PASSWORD, new_password: NEW_PASSWORD }
+    await panel.post('/auth/password', ada.token, change)
+    expect((await enable(ada.token, '000000')).status).toBe(409)
+  })
+})
+
+test('a token sets no password of a user who was disabled while it was being hashed', async () => {
+  const body = { email: 'late@example.com', name: 'Late', role: 'customer' }
+  const { data } = await panel.post<{ id: number; activation: { token: string } }>(
+    '/admin/users',
+    await panel.admin(),
+    body,
+  )
+  const redeeming = panel.context.password.redeem(stranger, data.activation.token, NEW_PASSWORD)
+  await panel.context.users.change(operator, data.id, { status: 'disabled' })
+  await expect(redeeming).rejects.toMatchObject({ code: 'validation_error' })
+})
+
+test('a right password is no failed attempt where the state alone forbids what it was for', async () => {
+  const ada = await panel.customer()
+  await panel.post('/auth/email', ada.token, { email: ada.email, password: PASSWORD })
+  await panel.post('/auth/2fa/disable', ada.token, { password: PASSWORD, totp_code: '123456' })
+  await panel.post('/auth/2fa/recovery-codes', ada.token, { password: PASSWORD, totp_code: '123456' })
+  await enrol(panel, ada.token)
+  await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
+  expect(failuresOf(panel, ada.id)).toBe(0)
+})
