@@ -67,10 +67,11 @@ function readKey(header: string): string {
 }
 
 /**
- * Two requests that ask for the same have the same one. Those of a key that is bound to a subscription are kept apart, so that
+ * Two requests that ask for the same have the same one, whichever fresh code they prove it with. Those of a key that is bound to a subscription are kept apart, so that
  * it is shown nothing beyond that.
  */
 function fingerprintOf({ visit, query, body }: Context): string {
   const bound = boundSubscriptionOf(callerOf(visit))
-  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound]))
+  const withoutCode = (name: string, value: unknown) => (name === 'totp_code' ? undefined : value)
+  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound], withoutCode))
 }

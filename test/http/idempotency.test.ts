@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { loadSecret } from '../../src/crypto/secret.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
 import { idempotentAnswers } from '../../src/db/tables.ts'
+import { enrol } from '../harness/authenticator.ts'
 import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
 
 type Site = { id: number; domain: string }
@@ -27,6 +28,14 @@ const newDomain = () => `site${++domains}.example`
 const post = <Data>(path: string, key: string, body: unknown, as = ada.token) =>
   panel.send<Data>('POST', path, { as, body, headers: { 'idempotency-key': key } })
 const createSite = (key: string, domain: string, as = ada.token) => post<Site>('/sites', key, { domain }, as)
+/** All that is kept for a user, in plain. */
+async function keptFor(owner: number): Promise<string> {
+  const secretBox = createSecretBox(loadSecret(`${panel.data}/totp.key`, { create: false }))
+  const answers = await panel.context.store.read.select().from(idempotentAnswers)
+  const own = answers.filter(({ userId }) => userId === owner)
+  expect(own).not.toEqual([])
+  return own.map(({ userId, keyHash, answer }) => secretBox.open(answer, `idempotency:${userId}:${keyHash}`)).join()
+}
 const sitesOf = async (as = ada.token) => (await panel.get<Site[]>('/sites?limit=1000', as)).data
 
 describe('a repeated request', () => {
@@ -81,13 +90,18 @@ describe('a repeated request', () => {
     expect((await panel.get<unknown[]>('/subscriptions', ada.token)).data).toHaveLength(2)
 
     const eve = { email: 'eve@example.com', name: 'Eve', role: 'customer' }
-    const first = await post<{ activation: { token: string } }>('/admin/users', 'user', eve, admin)
+    const first = await post<{ id: number; activation: { token: string } }>('/admin/users', 'user', eve, admin)
     const again = await post('/admin/users', 'user', eve, admin)
-    expect([first.status, again.status, again.data]).toEqual([201, 201, first.data])
-    // The token opens an account: it is kept sealed.
-    const kept = JSON.stringify(await panel.context.store.read.select().from(idempotentAnswers))
-    expect(kept).not.toContain(first.data.activation.token)
-    expect(kept).not.toContain('eve@example.com')
+    expect([first.status, again.status, again.error, again.message]).toEqual([
+      201,
+      409,
+      'conflict',
+      `User ${first.data.id} was created by the first of these requests, and the activation token shown in its answer alone: renew it with POST /admin/users/${first.data.id}/activation`,
+    ])
+    expect((await panel.get<unknown[]>('/admin/users?email=eve@example.com', admin)).data).toHaveLength(1)
+    // The token opens an account: whoever could open the box finds none.
+    expect(await keptFor(1)).not.toContain(first.data.activation.token)
+    expect((await post(`/admin/users/${first.data.id}/activation`, 'renew', undefined, admin)).status).toBe(200)
   })
 })
 
@@ -214,11 +228,26 @@ describe('an API key', () => {
     ])
     expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toHaveLength(1)
     // As the contract says: of the key itself, its hash is all that is stored, also by whoever could open the box.
-    const answers = await panel.context.store.read.select().from(idempotentAnswers)
-    const secretBox = createSecretBox(loadSecret(`${panel.data}/totp.key`, { create: false }))
-    for (const { userId, keyHash, answer } of answers.filter(({ userId }) => userId === ada.id)) {
-      expect(secretBox.open(answer, `idempotency:${userId}:${keyHash}`)).not.toContain(first.data.key)
-    }
+    expect(await keptFor(ada.id)).not.toContain(first.data.key)
+  })
+
+  test('asked for again with the fresh code that its user must send gets the same answer', async () => {
+    const { freshCode } = await enrol(panel, ada.token)
+    const create = (name: string) => post<{ id: number }>('/auth/api-keys', 'fresh', { name, totp_code: freshCode() })
+    const first = await create('Deploy')
+    expect(first.status).toBe(201)
+    const again = await create('Deploy')
+    expect([again.status, again.message]).toEqual([
+      409,
+      expect.stringContaining(`API key ${first.data.id} was created`),
+    ])
+    expect((await create('Another')).message).toContain('was used for another request')
+    const rotate = (code = freshCode()) =>
+      post(`/auth/api-keys/${first.data.id}/rotate`, 'rotate', { totp_code: code, grace_seconds: 60 })
+    expect([(await rotate()).status, (await rotate()).message]).toEqual([
+      200,
+      expect.stringContaining('was rotated by the first of these requests'),
+    ])
   })
 
   test('of many requests at once is one', async () => {

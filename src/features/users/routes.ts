@@ -52,6 +52,8 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
         answerOnce({ set, visit, query, body }, (conclude) => users.invite(callerOf(visit), body, conclude), {
           message: 'User created',
           toData: toInvitedAccount,
+          insteadOfSecret: ({ user: { id } }) =>
+            `User ${id} was created by the first of these requests, and the activation token shown in its answer alone: renew it with POST /admin/users/${id}/activation`,
         }),
       {
         ...operation('admin', {
