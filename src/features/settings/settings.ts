@@ -75,7 +75,9 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
     ): Promise<SettingValues> {
       if (changes.requireTwoFactor !== undefined) requireWithoutScopes(actor, 'change require_2fa')
       return store.write(async (tx) => {
-        precondition?.(valuesOf(await tx.select().from(table)))
+        const before = valuesOf(await tx.select().from(table))
+        precondition?.(before)
+        if (Object.keys(changes).length === 0) return before
         for (const [key, value] of Object.entries(changes)) {
           const row = { value: JSON.stringify(value), updatedAt: clock.now() }
           await tx

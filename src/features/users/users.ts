@@ -147,6 +147,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
         if (before.role === 'admin') requireWithoutScopes(actor, 'change an administrator')
         else if (role === 'admin') requireWithoutScopes(actor, 'make a user an administrator')
         precondition?.(before)
+        if (Object.keys(changes).length === 0) return before
         const staysAdministrator = role === 'admin' && status === 'active'
         const [changed] = await tx
           .update(users)

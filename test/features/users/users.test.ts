@@ -289,7 +289,6 @@ describe('changing a user', () => {
       { role: 'admin' },
       { status: 'disabled' },
       { status: 'active', role: 'customer' },
-      {},
     ]) {
       panel.clock.advance(1)
       const answer = await change(made.id, body)
@@ -297,6 +296,17 @@ describe('changing a user', () => {
       expect([answer.status, answer.message, answer.data]).toEqual([200, 'User changed', expected])
       expect((await get(made.id)).data).toEqual(expected)
     }
+  })
+
+  test('to nothing leaves no trace', async () => {
+    const { activation: _, ...made } = await invite()
+    const entries = async () =>
+      (await panel.get<unknown[]>(`/admin/audit-log?user_id=${made.id}`, await panel.admin())).data
+    const before = await entries()
+    panel.clock.advance(1)
+    const answer = await change(made.id, {})
+    expect([answer.status, answer.message, answer.data]).toEqual([200, 'User changed', made])
+    expect(await entries()).toEqual(before)
   })
 
   test.each<[unknown, number, string]>([
