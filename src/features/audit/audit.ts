@@ -1,5 +1,5 @@
 /** The audit log: who did what, when and from where; written in the transaction of what it tells, and read in pages. */
-import { and, desc, eq, gte, lt, or } from 'drizzle-orm'
+import { and, desc, eq, gte, isNull, lt, or } from 'drizzle-orm'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -23,6 +23,8 @@ export type RecordAudit = (tx: Queries, actor: Actor, event: AuditEvent, outcome
 export type AuditFilter = {
   /** Entries of this account: what its user did, and what others did to it. */
   userId?: number
+  /** Of those, not what the user did to other accounts: as an administrator, which may be over. */
+  ownAccount?: boolean
   action?: Action
   /** Milliseconds since the epoch: from this time on. */
   from?: number
@@ -56,14 +58,22 @@ export function createAudit({ store, clock }: { store: Store; clock: Clock }) {
     record,
 
     /** The newest first. */
-    async list(page: PageRequest, { userId, action, from, to }: AuditFilter = {}): Promise<Page<AuditEntry>> {
+    async list(
+      page: PageRequest,
+      { userId, ownAccount = false, action, from, to }: AuditFilter = {},
+    ): Promise<Page<AuditEntry>> {
       const rows = await store.read
         .select()
         .from(auditLog)
         .where(
           and(
             page.afterId === 0 ? undefined : lt(auditLog.id, page.afterId),
-            userId === undefined ? undefined : or(eq(auditLog.accountId, userId), eq(auditLog.actorId, userId)),
+            userId === undefined
+              ? undefined
+              : or(
+                  eq(auditLog.accountId, userId),
+                  and(eq(auditLog.actorId, userId), ownAccount ? isNull(auditLog.accountId) : undefined),
+                ),
             action === undefined ? undefined : eq(auditLog.action, action),
             from === undefined ? undefined : gte(auditLog.createdAt, from),
             to === undefined ? undefined : lt(auditLog.createdAt, to),

@@ -13,8 +13,12 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
     .use(guard)
     .get(
       '/audit-log',
-      async ({ principal: { userId }, query, set, visit }) => {
-        const page = await audit.list(pageOfQuery(query), { ...toAuditFilter(query), userId })
+      async ({ principal: { userId, role }, query, set, visit }) => {
+        const page = await audit.list(pageOfQuery(query), {
+          ...toAuditFilter(query),
+          userId,
+          ownAccount: role === 'customer',
+        })
         return sendPage(
           { set, visit, query },
           representPage(page, (entry) => toOwnAuditEntry(entry, userId)),
@@ -25,7 +29,7 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
           id: 'listOwnAuditLog',
           summary: 'List what happened to the own account, the newest first',
           description:
-            'What the user did and what others did to the account. Failures and refusals are there within seconds, repeated ones summed up after ten minutes.',
+            'What the user did and what others did to the account; what was done to other accounts, while the user is an administrator. Failures and refusals are there within seconds, repeated ones summed up after ten minutes.',
           scope: 'audit-log:read',
           tag: 'Audit log',
           paged: true,

@@ -273,6 +273,28 @@ describe('a customer', () => {
     expect(await newest()).toMatchObject({ address: '198.51.100.3' })
   })
 
+  test('who was an administrator no longer reads what they did to others', async () => {
+    const [bob, carl] = [await panel.customer('admin'), await panel.customer()]
+    await panel.patch('/admin/settings', bob.token, { backup_keep: 7 })
+    await panel.patch(`/admin/users/${carl.id}`, bob.token, { name: 'By Bob' })
+    await panel.post('/admin/subscriptions', bob.token, { user_id: bob.id, name: 'Own' })
+    const own = async (as: string) => (await ownLog(as)).map(({ action, account_id }) => [action, account_id])
+    const mine = [
+      ['subscription.create', bob.id],
+      ['settings.change', null],
+      ['auth.login', bob.id],
+      ['user.create', bob.id],
+    ]
+    expect(await own(bob.token)).toEqual([...mine.slice(0, 1), ['user.change', carl.id], ...mine.slice(1)])
+    await panel.patch(`/admin/users/${bob.id}`, admin, { role: 'customer' })
+    const changed = [
+      ['auth.login', bob.id],
+      ['user.change', bob.id],
+    ]
+    expect(await own(await panel.login(bob.email))).toEqual([...changed, ...mine])
+    expect((await log(`?user_id=${bob.id}`)).map(({ account_id }) => account_id)).toContain(carl.id)
+  })
+
   test('reads no one else’s', async () => {
     for (const as of [ada.token, await panel.key(ada.token)]) {
       expect((await panel.get('/admin/audit-log', as)).status).toBe(403)
