@@ -166,6 +166,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     clock,
     log,
     audit,
+    incidents,
     putMail,
     // There may be none where there is no mail server, and then no mail either.
     publicUrl: publicUrl ?? '',

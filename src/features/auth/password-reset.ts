@@ -12,6 +12,7 @@ import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
 import { resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Incidents } from '../audit/incidents.ts'
 import { countStranger } from './throttle.ts'
 
 export type PasswordResetOptions = {
@@ -19,6 +20,7 @@ export type PasswordResetOptions = {
   clock: Clock
   log: Log
   audit: RecordAudit
+  incidents: Incidents
   putMail: PutMail
   /** The configured base of links, without a slash at its end. Nothing of a request ever gets into a link. */
   publicUrl: string
@@ -33,7 +35,7 @@ const MAIL_INTERVAL_MS = 60 * 1000
 /** About what a second of writing answers. */
 const MAX_WAITING = 1000
 
-export function createPasswordReset({ store, clock, log, audit, putMail, publicUrl }: PasswordResetOptions) {
+export function createPasswordReset({ store, clock, log, audit, incidents, putMail, publicUrl }: PasswordResetOptions) {
   /** By email, who asked first. */
   const waiting = new Map<string, Stranger>()
   let answering = Promise.resolve()
@@ -66,7 +68,11 @@ export function createPasswordReset({ store, clock, log, audit, putMail, publicU
         .select({ id: users.id, email: users.email })
         .from(users)
         .where(and(eq(users.email, email), eq(users.status, 'active')))
-      if (!user || !(await issue(tx, user.id, token))) return countStranger(tx)
+      if (!user || !(await issue(tx, user.id, token))) {
+        const reason = user ? 'rate_limited' : 'not_found'
+        incidents.failed(stranger, { action: 'auth.password_reset_request', accountId: user?.id ?? null }, reason)
+        return countStranger(tx)
+      }
       await putMail(tx, {
         to: user.email,
         subject: 'Set a new password',

@@ -154,6 +154,8 @@ describe('an entry', () => {
     await login('nobody@example.com', 'a wrong password', '198.51.100.1')
     await panel.post('/auth/password', carl.token, { current_password: 'wrong', new_password: 'whatever it is' })
     await panel.post('/auth/password-reset/confirm', undefined, { token: 'made-up', password: 'whatever it is' })
+    await panel.post('/auth/password-reset', undefined, { email: 'nobody@example.com' })
+    await panel.context.passwordReset.flush()
     await flushAll()
     const failures = (await log('?limit=100')).filter(({ result }) => result === 'failure')
     const sums = new Map<string, number>()
@@ -166,6 +168,7 @@ describe('an entry', () => {
       'auth.login  198.51.100.1 invalid_credentials': 1,
       [`auth.password_confirm ${carl.id} 127.0.0.1 invalid_credentials`]: 1,
       'auth.password_set  127.0.0.1 validation_error': 1,
+      'auth.password_reset_request  127.0.0.1 not_found': 1,
     })
   })
 
