@@ -11,15 +11,20 @@ export type IncidentsOptions = { store: Store; clock: Clock; record: RecordAudit
 export type Incidents = ReturnType<typeof createIncidents>
 
 type Kind = Pick<Outcome, 'result' | 'reason'>
-type Incident = { actor: Actor; event: AuditEvent; kind: Kind; count: number; since: number }
+/** Where an incident takes a place: among failures at a known account, or among all others. A sum takes none. */
+type Place = { pool: 'account' | 'other'; source: string }
+type Incident = { actor: Actor; event: AuditEvent; kind: Kind; place: Place | undefined; count: number; since: number }
 
 /** The first of its like is written at the next flush, the others are summed up for so long. */
 const WINDOW_MS = 10 * 60 * 1000
 /**
- * Different incidents of one window: two entries each at the most, some 10 MB a day under an attack that never ends.
- * What is more is counted by action and reason alone.
+ * Different incidents of one window, in each of the two pools: two entries each at the most, some 10 MB a day under an attack
+ * that never ends. What is more is counted by action and reason alone. In pools of their own, refusals, which cost an attacker
+ * nothing, can't hide at whose account somebody tries passwords.
  */
-const MAX_INCIDENTS = 100
+const MAX_OF_POOL = 50
+/** Of these, from one source: what is more is counted by source, action and reason. */
+const MAX_OF_SOURCE = 10
 
 export function createIncidents({ store, clock, record }: IncidentsOptions) {
   const incidents = new Map<string, Incident>()
@@ -28,23 +33,36 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
 
   function note(actor: Actor, event: AuditEvent, kind: Kind): void {
     const details = event.details === undefined ? '' : JSON.stringify(event.details)
-    const key = `${event.action} ${kind.reason} ${event.accountId} ${whereabouts(actor)} ${details}`
-    const known = incidents.get(key)
-    if (known) known.count++
-    else if (incidents.size < MAX_INCIDENTS) begin(key, actor, event, kind)
-    else noteCrowd(event, kind)
+    const what = `${event.action} ${kind.reason}`
+    const key = `${what} ${event.accountId} ${whereabouts(actor)} ${details}`
+    if (countAgain(key)) return
+    const source = sourceOf(actor)
+    const pool = kind.result === 'failure' && event.accountId !== null ? 'account' : 'other'
+    const taken = [...incidents.values()].filter(({ place }) => place?.pool === pool)
+    if (taken.filter(({ place }) => place?.source === source).length >= MAX_OF_SOURCE) {
+      sum(`others ${what} ${source}`, withoutUser(actor), event.action, kind, 'others from this address')
+    } else if (taken.length >= MAX_OF_POOL) {
+      sum(`crowd ${what}`, panel, event.action, kind, 'many addresses')
+    } else {
+      begin(key, { actor, event, kind, place: { pool, source } })
+    }
   }
 
-  /** One of so many that it can't be told from where they come. Actions and reasons are few. */
-  function noteCrowd({ action }: AuditEvent, kind: Kind): void {
-    const key = `crowd ${action} ${kind.reason}`
-    const known = incidents.get(key)
-    if (known) known.count++
-    else begin(key, panel, { action, accountId: null, details: { from: 'many addresses' } }, kind)
+  /** One of too many to tell each. Actions and reasons are few. */
+  function sum(key: string, actor: Actor, action: AuditEvent['action'], kind: Kind, from: string): void {
+    if (countAgain(key)) return
+    begin(key, { actor, event: { action, accountId: null, details: { from } }, kind, place: undefined })
   }
 
-  function begin(key: string, actor: Actor, event: AuditEvent, kind: Kind): void {
-    const incident = { actor, event, kind, count: 1, since: clock.now() }
+  /** @returns whether there is one with this key in the window */
+  function countAgain(key: string): boolean {
+    const known = incidents.get(key)
+    if (known) known.count++
+    return known !== undefined
+  }
+
+  function begin(key: string, noted: Omit<Incident, 'count' | 'since'>): void {
+    const incident = { ...noted, count: 1, since: clock.now() }
     incidents.set(key, incident)
     pending.add(incident)
   }
@@ -52,7 +70,9 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   /** Lets go of what began a window ago: its sum, if it happened again, is still to be written. */
   function close(now: number): void {
     for (const [key, incident] of incidents) {
-      if (now - incident.since < WINDOW_MS) continue
+      const age = now - incident.since
+      // One from the future began before the clock was put back.
+      if (age >= 0 && age < WINDOW_MS) continue
       incidents.delete(key)
       if (incident.count > 0) pending.add(incident)
     }
@@ -118,8 +138,17 @@ function isFailedProof(error: unknown): error is AppError {
   return error instanceof AppError && catalogue[error.code].status === 401 && error.code !== 'two_factor_required'
 }
 
-/** What tells one source from another: not the request's id, which is new each time. */
+/** What tells one incident from another: not the request's id, which is new each time. */
 function whereabouts(actor: Actor): string {
-  if (actor.kind === 'user') return `${actor.credential.kind} ${actor.origin.group}`
-  return actor.kind === 'stranger' ? actor.origin.group : actor.kind
+  return actor.kind === 'user' ? `${actor.credential.kind} ${sourceOf(actor)}` : sourceOf(actor)
+}
+
+/** Not the user: an attacker has many as easily as one. */
+function sourceOf(actor: Actor): string {
+  return 'origin' in actor ? actor.origin.group : actor.kind
+}
+
+/** Of many users from one address, no one is meant. */
+function withoutUser(actor: Actor): Actor {
+  return actor.kind === 'user' ? { kind: 'stranger', origin: actor.origin } : actor
 }

@@ -212,23 +212,82 @@ describe('an attack', () => {
   })
 
   test('from a thousand addresses makes a hundred entries and a sum', async () => {
-    const own = await startPanel({ limitLogin: 1, limitUser: 1 })
-    const rows = async () => (await own.context.audit.list({ limit: 1000, afterId: 0 }, { action: 'request' })).rows
+    const own = await startPanel()
+    const carl = await own.customer()
+    // What is refused leaves room for what is tried at an account, and the other way round.
     for (let i = 0; i < 1000; i++) {
       const from = `198.18.${i >> 8}.${i & 255}`
-      await own.send('GET', '/sites', { as: 'not-a-credential', from })
+      if (i < 940) await own.send('GET', '/sites', { as: 'not-a-credential', from })
+      else await own.send('POST', '/auth/login', { body: { email: carl.email, password: 'wrong' }, from })
     }
     own.clock.advance(WINDOW_SECONDS)
     await own.context.incidents.flush()
-    const entries = await rows()
-    expect(entries.reduce((sum, { times }) => sum + times, 0)).toBe(1000)
-    const crowd = entries.filter(({ details }) => details.includes('many addresses'))
-    expect(crowd.reduce((sum, { times }) => sum + times, 0)).toBe(900)
-    expect(crowd[0]).toMatchObject({ address: null, reason: 'not_authenticated' })
-    expect(entries.length - crowd.length).toBe(100)
-    expect(crowd.length).toBeLessThanOrEqual(2)
+    const { rows } = await own.context.audit.list({ limit: 1000, afterId: 0 })
+    const sumOf = (entries: typeof rows) => entries.reduce((sum, { times }) => sum + times, 0)
+    for (const [action, reason, times] of [
+      ['request', 'not_authenticated', 940],
+      ['auth.login', 'invalid_credentials', 60],
+    ] as const) {
+      const entries = rows.filter((entry) => entry.action === action && entry.reason === reason)
+      expect(sumOf(entries)).toBe(times)
+      const crowd = entries.filter(({ details }) => details.includes('many addresses'))
+      expect(sumOf(crowd)).toBe(times - 50)
+      expect(crowd[0]).toMatchObject({ address: null, accountId: null })
+      expect(entries.length - crowd.length).toBe(50)
+      expect(crowd.length).toBeLessThanOrEqual(2)
+    }
     await own.stop()
   }, 120_000)
+
+  test('from one address takes ten places, however many kinds it has', async () => {
+    const own = await startPanel()
+    const [carl, dora] = [await own.customer(), await own.customer()]
+    const customers = await Promise.all(Array.from({ length: 12 }, () => own.customer()))
+    const attacker = '198.51.100.66'
+    for (const path of ['/sites', '/subscriptions', '/auth/api-keys', '/admin/users', '/admin/settings']) {
+      for (const method of ['GET', 'POST']) await own.send(method, path, { as: 'not-a-credential', from: attacker })
+      for (const id of [1, 2, 3]) await own.send('GET', `${path}/${id}`, { as: carl.token, from: attacker })
+      for (const { token } of customers) await own.send('GET', '/admin/users', { as: token, from: attacker })
+    }
+    for (const { email } of [...customers, dora]) {
+      await own.send('POST', '/auth/login', { body: { email, password: 'wrong' }, from: attacker })
+    }
+    await own.send('POST', '/auth/login', { body: { email: dora.email, password: 'wrong' }, from: '203.0.113.20' })
+    own.clock.advance(WINDOW_SECONDS)
+    await own.context.incidents.flush()
+    const { rows } = await own.context.audit.list({ limit: 1000, afterId: 0 })
+    const ofAttacker = rows.filter(({ address, result }) => address === attacker && result !== 'success')
+    const others = ofAttacker.filter(({ details }) => details.includes('others from this address'))
+    const told = new Set(
+      ofAttacker
+        .filter((entry) => !others.includes(entry))
+        .map(({ action, accountId, reason, details }) => [action, accountId, reason, details].join()),
+    )
+    expect(told.size).toBe(20)
+    expect(others.every(({ actorId, accountId }) => actorId === null && accountId === null)).toBe(true)
+    const sumOf = (wanted: string) =>
+      others.filter(({ action }) => action === wanted).reduce((sum, { times }) => sum + times, 0)
+    expect([sumOf('request') > 0, sumOf('auth.login')]).toEqual([true, 3])
+    // Another's attempt is told as ever: at whose account, and from where.
+    expect(rows.filter(({ address }) => address === '203.0.113.20')).toMatchObject([
+      { action: 'auth.login', result: 'failure', accountId: dora.id, times: 1 },
+    ])
+    await own.stop()
+  }, 120_000)
+
+  test('is summed up in time though the clock was put back', async () => {
+    const carl = await panel.customer()
+    await login(carl.email, 'a wrong password')
+    await flush()
+    await login(carl.email, 'a wrong password')
+    panel.clock.advance(-3600)
+    await flush()
+    const failures = (await log(`?user_id=${carl.id}`, await panel.admin())).filter(
+      ({ result }) => result === 'failure',
+    )
+    panel.clock.advance(3600)
+    expect(failures.map(({ times }) => times)).toEqual([1, 1])
+  })
 
   test('that the process does not outlive is written at its end', async () => {
     const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
