@@ -278,15 +278,22 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       mailsWaitSince: outbox.waitingSince,
     }),
 
-    /** Lets mails under way finish for a moment, writes what is still in memory and closes the database. */
+    /**
+     * Lets mails under way finish for a moment, writes what is still in memory and closes the database.
+     *
+     * @throws what of that could not be written; the database is closed
+     */
     async close(): Promise<void> {
       for (const stop of timers) stop()
-      await backups.stop()
-      await passwordReset.flush()
-      await outbox.stop()
-      await usage.flush()
-      await incidents.flush({ everything: true })
-      await store.close()
+      try {
+        await backups.stop()
+        await passwordReset.flush()
+        await outbox.stop()
+        await usage.flush()
+        await incidents.flush({ everything: true })
+      } finally {
+        await store.close()
+      }
     },
   }
 }

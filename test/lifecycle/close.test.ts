@@ -1,0 +1,26 @@
+/** The end of a panel that can no longer write. */
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seizeDirectory } from '../../src/db/data-lock.ts'
+import { startPanel } from '../harness/panel.ts'
+
+test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be written any more', async (table) => {
+  const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const panel = await startPanel({ data })
+  const ada = await panel.customer()
+  // To be written at the end: that a session was used, and that a request was refused.
+  await panel.get('/admin/users', ada.token)
+  {
+    using database = new Database(join(data, 'ncp.db'))
+    database.run(`ALTER TABLE ${table} RENAME TO ${table}_gone`)
+  }
+  expect(seizeDirectory(data)).toBeUndefined()
+  await expect(panel.stop()).rejects.toThrow()
+  const release = seizeDirectory(data)
+  expect(release).toBeFunction()
+  release?.()
+  rmSync(data, { recursive: true })
+})
