@@ -1,5 +1,5 @@
 /** `ncp upgrade`: another version, checked, tried on a copy, put in place, and taken back when it isn't ready. */
-import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { execPath } from 'node:process'
 import type { Command } from 'commander'
@@ -77,7 +77,9 @@ function exchange({ next, data, migrates, service, ncp }: Exchange): void {
   run(['systemctl', 'stop', service])
   try {
     if (migrates) backup = backUp(data, ncp)
-    renameSync(execPath, previous)
+    // Linked and not moved: a machine that goes down in between starts the one version or the other.
+    rmSync(previous, { force: true })
+    linkSync(execPath, previous)
     renameSync(next, execPath)
     isExchanged = true
     // The unit counts as started when the panel serves.
