@@ -67,8 +67,8 @@ function readKey(header: string): string {
 }
 
 /**
- * Two requests that ask for the same have the same one, whichever fresh code they prove it with. Those of a key that is bound to a subscription are kept apart, so that
- * it is shown nothing beyond that.
+ * Two requests that ask for the same have the same one, whichever fresh code they bring. Those of a key that is bound to a
+ * subscription are kept apart, so that it is shown nothing beyond that.
  */
 function fingerprintOf({ visit, query, body }: Context): string {
   const bound = boundSubscriptionOf(callerOf(visit))
