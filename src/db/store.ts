@@ -138,10 +138,13 @@ function open(path: string, nowMs: number, release: () => void): Store {
     async close() {
       await turn
       reader.close()
-      // Into the database file, so that a copy of it alone is whole.
-      writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
-      writer.close()
-      release()
+      try {
+        // Into the database file, so that a copy of it alone is whole.
+        writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      } finally {
+        writer.close()
+        release()
+      }
     },
   }
 }

@@ -1,5 +1,6 @@
 /** `/admin/users/:id/sessions`: where a user is logged in, and the end of it. */
 import { Elysia, t } from 'elysia'
+import { requireWithoutScopes } from '../../core/actor.ts'
 import { representPage, sendPage } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
@@ -52,7 +53,9 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
       '',
       async ({ visit, params }) => {
         const user = await getUser(toInteger(params.id))
-        await sessions.endAll(callerOf(visit), user.id)
+        const caller = callerOf(visit)
+        if (user.role === 'admin') requireWithoutScopes(caller, 'end the sessions of an administrator')
+        await sessions.endAll(caller, user.id)
         return envelope(null, 'Sessions ended')
       },
       {

@@ -8,7 +8,7 @@ import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
 import { contains } from '../../db/contains.ts'
 import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
-import { users } from '../../db/tables.ts'
+import { passwordTokens, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 import type { Activation, IssueActivation } from './activation.ts'
@@ -134,7 +134,8 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
     },
 
     /**
-     * A new role or status ends the user's sessions; keys follow at their next request, since both are read with them.
+     * A new role or status ends the user's sessions; keys follow at their next request, since both are read with them. A new
+     * role also voids the tokens with which a password could be set.
      *
      * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator,
      * `forbidden` to a key with scopes for an administrator
@@ -156,6 +157,8 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
           .returning()
         if (!changed) throw lastAdministrator()
         if (role !== before.role || status !== before.status) await endSessions(tx, id)
+        // Whoever holds a token of the customer must not hold one of the administrator.
+        if (role !== before.role) await tx.delete(passwordTokens).where(eq(passwordTokens.userId, id))
         await audit(tx, actor, { action: 'user.change', accountId: id, target: { type: 'user', id }, details: changes })
         return changed
       })

@@ -53,6 +53,14 @@ describe('a key with scopes', () => {
     },
   )
 
+  test('does not log an administrator out, and does so with a customer', async () => {
+    const [boss, ada] = [await panel.customer('admin'), await panel.customer()]
+    const answer = await panel.delete(`/admin/users/${boss.id}/sessions`, key)
+    expect([answer.status, answer.message]).toEqual([403, `${REASON} end the sessions of an administrator: ${REMEDY}`])
+    expect((await panel.get('/auth/me', boss.token)).status).toBe(200)
+    expect((await panel.delete(`/admin/users/${ada.id}/sessions`, key)).status).toBe(200)
+  })
+
   test('does not delete an administrator', async () => {
     const { id } = await panel.customer('admin')
     const answer = await panel.delete(`/admin/users/${id}`, key)

@@ -67,6 +67,13 @@ describe('a new invitation', () => {
     expect((await activate(answer.data.token)).status).toBe(200)
   })
 
+  test('is void once the user has become an administrator: who holds it was meant for less', async () => {
+    const { id, activation } = await invite()
+    await panel.patch(`/admin/users/${id}`, await panel.admin(), { role: 'admin' })
+    expect((await activate(activation.token)).status).toBe(422)
+    expect((await activate((await renew(id)).data.token)).status).toBe(200)
+  })
+
   test('works once, also of ten requests in parallel', async () => {
     const { id } = await invite()
     const { token } = (await renew(id)).data
