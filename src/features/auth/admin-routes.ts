@@ -6,7 +6,7 @@ import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../http/page.ts'
-import { closed, idParams, toInteger } from '../../http/schema.ts'
+import { closed, idParams, integerText, toInteger } from '../../http/schema.ts'
 import { callerOf } from '../../http/visit.ts'
 import type { Users } from '../users/users.ts'
 import { SessionModel, toSession } from './model.ts'
@@ -70,6 +70,31 @@ export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRou
           errors: ['not_found'],
         }),
         params: idParams('User id'),
+      },
+    )
+    .delete(
+      '/:session_id',
+      async ({ visit, params }) => {
+        const user = await getUser(toInteger(params.id))
+        const caller = callerOf(visit)
+        if (user.role === 'admin') requireWithoutScopes(caller, 'end the sessions of an administrator')
+        await sessions.endOne(caller, user.id, toInteger(params.session_id))
+        return envelope(null, 'Session ended')
+      },
+      {
+        ...operation('admin', {
+          id: 'endUserSession',
+          summary: 'End one session of a user',
+          scope: 'users:write',
+          tag,
+          data: t.Null(),
+          message: 'Session ended',
+          errors: ['not_found'],
+        }),
+        params: closed({
+          id: integerText({ description: 'User id' }),
+          session_id: integerText({ description: 'Session id' }),
+        }),
       },
     )
 }

@@ -51,6 +51,18 @@ export function createSessions({ store, clock, audit, flushUsage }: SessionsOpti
       })
     },
 
+    /** Ends one session of a user, whoever asks. @throws AppError `not_found` where the user has no such session */
+    async endOne(actor: Actor, userId: number, id: number): Promise<void> {
+      await store.write(async (tx) => {
+        const ended = await tx
+          .delete(sessions)
+          .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
+          .returning({ id: sessions.id })
+        if (ended.length === 0) throw new AppError('not_found', 'The user has no such session')
+        await audit(tx, actor, { action: 'session.end', accountId: userId, target: { type: 'session', id } })
+      })
+    },
+
     /** Ends the session that asks. */
     async logout(caller: Caller): Promise<void> {
       const id = sessionIdOf(caller)

@@ -87,6 +87,20 @@ describe('the sessions of a user', () => {
     expect((await panel.get('/auth/me', key)).status).toBe(200)
     expect((await panel.get<unknown[]>(`/admin/users/${ada.id}/sessions`, admin)).data).toEqual([])
   })
+
+  test('are ended one by one as well, and none of another user by mistake', async () => {
+    const [ada, bob] = [await panel.customer(), await panel.customer()]
+    const [admin, other] = [await panel.admin(), await panel.login(ada.email)]
+    const path = `/admin/users/${ada.id}/sessions`
+    const [first] = (await panel.get<{ id: number }[]>(path, admin)).data
+    expect((await panel.delete(`/admin/users/${bob.id}/sessions/${first?.id}`, admin)).status).toBe(404)
+    expect((await panel.delete(`${path}/999999`, admin)).status).toBe(404)
+    expect((await panel.delete(`${path}/abc`, admin)).status).toBe(400)
+    expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
+    expect((await panel.delete(`${path}/${first?.id}`, admin)).message).toBe('Session ended')
+    expect((await panel.get('/auth/me', ada.token)).status).toBe(401)
+    expect((await panel.get('/auth/me', other)).status).toBe(200)
+  })
 })
 
 describe('a deleted user', () => {
@@ -186,6 +200,7 @@ describe('a subscription given to another user', () => {
 test.each([
   ['GET', '/admin/users/1/sessions'],
   ['DELETE', '/admin/users/1/sessions'],
+  ['DELETE', '/admin/users/1/sessions/1'],
   ['DELETE', '/admin/users/1'],
 ])('%s %s is for administrators', async (method, path) => {
   const ada = await panel.customer()
