@@ -38,14 +38,26 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     if (countAgain(key)) return
     const source = sourceOf(actor)
     const pool = kind.result === 'failure' && event.accountId !== null ? 'account' : 'other'
-    const taken = [...incidents.values()].filter(({ place }) => place?.pool === pool)
-    if (taken.filter(({ place }) => place?.source === source).length >= MAX_OF_SOURCE) {
+    const taken = placesTaken(pool, source)
+    if (taken.bySource >= MAX_OF_SOURCE) {
       sum(`others ${what} ${source}`, withoutUser(actor), event.action, kind, 'others from this address')
-    } else if (taken.length >= MAX_OF_POOL) {
+    } else if (taken.byAll >= MAX_OF_POOL) {
       sum(`crowd ${what}`, panel, event.action, kind, 'many addresses')
     } else {
       begin(key, { actor, event, kind, place: { pool, source } })
     }
+  }
+
+  /** Counted in one go: under an attack, this is asked for nearly every refusal. */
+  function placesTaken(pool: Place['pool'], source: string): { byAll: number; bySource: number } {
+    let byAll = 0
+    let bySource = 0
+    for (const { place } of incidents.values()) {
+      if (place?.pool !== pool) continue
+      byAll++
+      if (place.source === source) bySource++
+    }
+    return { byAll, bySource }
   }
 
   /** One of too many to tell each. Actions and reasons are few. */

@@ -11,6 +11,7 @@ import type { PutMail, WithdrawMail } from '../../mail/outbox.ts'
 import { activationTopic, emailChangeTopic, resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
+import { invalidToken } from './mailed-token.ts'
 import type { Notify } from './notices.ts'
 import type { ConfirmPassword } from './password.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -142,8 +143,7 @@ export function createEmailChange(options: EmailChangeOptions) {
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
         // Whatever was done to the account since, such as disabling it or another second factor, ends what was asked before.
         if (!spent || !user || user.updatedAt > spent.createdAt) {
-          incidents.failed(stranger, { action: 'auth.email_change', accountId: null }, 'validation_error')
-          throw new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
+          throw invalidToken(incidents, stranger, 'auth.email_change')
         }
         await apply(tx, stranger, user.id, spent.email)
       })

@@ -11,6 +11,7 @@ import type { Queries, Store } from '../../db/store.ts'
 import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
+import { invalidToken } from './mailed-token.ts'
 import type { Notify } from './notices.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { endSessions } from './sessions.ts'
@@ -115,16 +116,13 @@ export function createPasswordService(options: PasswordOptions) {
      */
     async redeem(stranger: Stranger, token: string, password: string): Promise<void> {
       const valid = and(eq(passwordTokens.tokenHash, sha256(token)), gt(passwordTokens.expiresAt, clock.now()))
-      const invalidToken = () => {
-        incidents.failed(stranger, { action: 'auth.password_set', accountId: null }, 'validation_error')
-        return new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
-      }
+      const refusal = () => invalidToken(incidents, stranger, 'auth.password_set')
       const [found] = await store.read
         .select({ userId: users.id, email: users.email })
         .from(passwordTokens)
         .innerJoin(users, and(eq(users.id, passwordTokens.userId), eq(users.status, 'active')))
         .where(valid)
-      if (!found) throw invalidToken()
+      if (!found) throw refusal()
       // A password against the rules costs neither a hash nor the token.
       await checkPasswordRules('password', password, found.email)
       const hash = await passwords.hash(password)
@@ -134,7 +132,7 @@ export function createPasswordService(options: PasswordOptions) {
           .select({ totpEnabledAt: users.totpEnabledAt })
           .from(users)
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
-        if (!spent || !user) throw invalidToken()
+        if (!spent || !user) throw refusal()
         const { userId, purpose } = spent
         await set(tx, userId, hash)
         // Whoever holds the token owns the account: from here on, strangers can't lock this address out. With 2FA on, a

@@ -79,14 +79,14 @@ export function createSecondFactor({ store, clock, secretBox, throttle, incident
 
   const withFreshCode: WithFreshCode = async (caller, code, work) => {
     const { userId, origin } = caller
-    const isEnrolled = await store.read.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))
-    if (isEnrolled && code) {
+    const asksForCode = await isEnrolled(store.read, userId)
+    if (asksForCode && code) {
       const admitted = await throttle.admit(userId, origin.group)
       if (!admitted) throw new AppError('two_factor_invalid')
     }
     return store.write(async (tx) => {
       await demand(tx, caller, code)
-      if (isEnrolled) await forgive(tx, userId)
+      if (asksForCode) await forgive(tx, userId)
       return work(tx)
     })
   }
@@ -117,6 +117,11 @@ const seedContext = (userId: number) => `totp:${userId}`
 const waitingContext = (userId: number) => `totp-waiting:${userId}`
 /** Long enough to find one's phone; later, somebody else may sit there. */
 const WAITING_MS = 10 * 60 * 1000
+
+/** Whether a user has two-factor authentication on. */
+export async function isEnrolled(queries: Queries, userId: number): Promise<boolean> {
+  return (await queries.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))) > 0
+}
 
 /** SHA-256 is enough: a recovery code has 130 random bits (ASVS V6.5.2). */
 export function hashRecoveryCode(code: string): string {

@@ -19,6 +19,17 @@ export type Sessions = ReturnType<typeof createSessions>
 const USER_AGENT_LENGTH = 200
 
 export function createSessions({ store, clock, audit, flushUsage }: SessionsOptions) {
+  /** @returns false where the user has no such session */
+  async function endOf(tx: Queries, actor: Actor, userId: number, id: number): Promise<boolean> {
+    const ended = await tx
+      .delete(sessions)
+      .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
+      .returning({ id: sessions.id })
+    if (ended.length === 0) return false
+    await audit(tx, actor, { action: 'session.end', accountId: userId, target: { type: 'session', id } })
+    return true
+  }
+
   return {
     async list(userId: number, page: PageRequest): Promise<Page<Session>> {
       await flushUsage()
@@ -54,12 +65,7 @@ export function createSessions({ store, clock, audit, flushUsage }: SessionsOpti
     /** Ends one session of a user, whoever asks. @throws AppError `not_found` where the user has no such session */
     async endOne(actor: Actor, userId: number, id: number): Promise<void> {
       await store.write(async (tx) => {
-        const ended = await tx
-          .delete(sessions)
-          .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
-          .returning({ id: sessions.id })
-        if (ended.length === 0) throw new AppError('not_found', 'The user has no such session')
-        await audit(tx, actor, { action: 'session.end', accountId: userId, target: { type: 'session', id } })
+        if (!(await endOf(tx, actor, userId, id))) throw new AppError('not_found', 'The user has no such session')
       })
     },
 
@@ -76,16 +82,8 @@ export function createSessions({ store, clock, audit, flushUsage }: SessionsOpti
 
     /** @throws AppError `not_found`, `forbidden` for another user's */
     async end(caller: Caller, id: number): Promise<void> {
-      const { userId } = caller
       await store.write(async (tx) => {
-        const ended = await tx
-          .delete(sessions)
-          .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
-          .returning({ id: sessions.id })
-        if (ended.length > 0) {
-          await audit(tx, caller, { action: 'session.end', accountId: userId, target: { type: 'session', id } })
-          return
-        }
+        if (await endOf(tx, caller, caller.userId, id)) return
         const [other] = await tx.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id))
         throw other
           ? new AppError('forbidden', "This is another user's session")

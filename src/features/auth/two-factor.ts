@@ -1,5 +1,5 @@
 /** Two-factor authentication: enrolment in two steps, and the way out of it; recovery codes. */
-import { and, eq, isNotNull, isNull } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import type { Actor, Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -13,7 +13,7 @@ import type { Action } from '../audit/events.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
 import type { ConfirmPassword } from './password.ts'
-import { hashRecoveryCode, type SecondFactor } from './second-factor.ts'
+import { hashRecoveryCode, isEnrolled, type SecondFactor } from './second-factor.ts'
 import { endSessions, requireSession } from './sessions.ts'
 import { forgive, type Throttle } from './throttle.ts'
 
@@ -194,10 +194,6 @@ async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Prom
     .set({ totpSecret: null, totpPendingSecret: null, totpEnabledAt: null, updatedAt: nowMs })
     .where(eq(users.id, userId))
   await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-}
-
-async function isEnrolled(queries: Queries, userId: number): Promise<boolean> {
-  return (await queries.$count(users, and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))) > 0
 }
 
 /** @throws AppError `conflict` when 2FA is off */
