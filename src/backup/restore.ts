@@ -1,7 +1,7 @@
 /** Puts a backup into a data directory; what was there before is kept beside it. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { RESTORE_MARK, seizeDirectory } from '../db/data-lock.ts'
+import { dirname, join, resolve } from 'node:path'
+import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from '../db/data-lock.ts'
 import { type Backup, backupName } from './catalogue.ts'
 import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, sync } from './files.ts'
 import { verifyBackup } from './verify.ts'
@@ -14,8 +14,12 @@ export type RestoreOptions = {
   nowMs: number
 }
 
+/** Where a backup is copied to, before anything is replaced. */
+const STAGED = 'restoring'
+
 /**
- * A crash in the middle leaves a mark, with which no panel starts until a restore has come to its end.
+ * A crash in the middle leaves a mark, with which no panel starts until a restore has come to its end. That may be of another
+ * backup: it sets aside what the one before has not, and drops what that has put in place.
  *
  * @returns where the files are that were there before; undefined where there were none
  * @throws Error when the backup is not whole, or while a panel or a command is at work
@@ -35,29 +39,59 @@ export async function restoreBackup({ backup, data, nowMs }: RestoreOptions): Pr
 
 function replaceFiles({ path, manifest }: Backup, data: string, name: string): string | undefined {
   const inData = (...names: string[]) => join(data, ...names)
-  const staged = `restoring-${name}`
-  const aside = `before-restore-${name}`
   const files = manifest.files.map((file) => file.path)
   // All of it on this disk first: from then on nothing but names changes.
-  for (const file of files) copyPrivately(join(path, file), inData(staged, file))
-
-  writeFileSync(inData(RESTORE_MARK), `${path}\n`, { mode: 0o600, flush: true })
-  sync(data)
-  // The log belongs to the old database: SQLite would play it into the new one.
-  const present = [DATABASE, ...DATABASE_COMPANIONS].filter((file) => existsSync(inData(file)))
-  const old = [...present, ...companionFiles(data)]
-  for (const file of old) move(inData(file), inData(aside, file))
-  for (const file of files) move(inData(staged, file), inData(file))
-  rmSync(inData(staged), { recursive: true })
-  for (const directory of new Set(files.map((file) => dirname(inData(file))))) sync(directory)
-  if (old.length > 0) sync(inData(aside))
-  sync(data)
+  stage(files, path, inData(STAGED))
+  const { aside, old } = readRestoreMark(data) ?? { aside: `before-restore-${name}`, old: filesIn(data) }
+  mark(data, { backup: resolve(path), aside, old })
+  setAside(old, data, inData(aside))
+  // Of a restore that did not come to its end.
+  for (const file of filesIn(data)) rmSync(inData(file))
+  for (const file of files) move(inData(STAGED, file), inData(file))
+  rmSync(inData(STAGED), { recursive: true })
+  syncNames(data, files)
   rmSync(inData(RESTORE_MARK))
   sync(data)
   return old.length > 0 ? inData(aside) : undefined
 }
 
+function stage(files: string[], from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true })
+  try {
+    for (const file of files) copyPrivately(join(from, file), join(to, file))
+  } catch (error) {
+    // A disk that is full needs its room.
+    rmSync(to, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** At once, so that there is never half a mark. */
+function mark(data: string, content: RestoreMark): void {
+  const unfinished = join(data, `${RESTORE_MARK}.new`)
+  writeFileSync(unfinished, JSON.stringify(content), { mode: 0o600, flush: true })
+  renameSync(unfinished, join(data, RESTORE_MARK))
+  sync(data)
+}
+
+/** What a restore replaces. A log of the old database SQLite would play into the new one. */
+function filesIn(data: string): string[] {
+  return [DATABASE, ...DATABASE_COMPANIONS].filter((file) => existsSync(join(data, file))).concat(companionFiles(data))
+}
+
+/** None of the new ones comes into place before all of these are out of it. */
+function setAside(old: string[], data: string, aside: string): void {
+  for (const file of old) if (!existsSync(join(aside, file))) move(join(data, file), join(aside, file))
+  syncNames(aside, old)
+  syncNames(data, old)
+}
+
 function move(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   renameSync(from, to)
+}
+
+/** Waits until the names of files, below one directory, are on the disk, and those that are gone are off it. */
+function syncNames(directory: string, files: string[]): void {
+  for (const path of new Set(files.map((file) => dirname(join(directory, file))))) sync(path)
 }

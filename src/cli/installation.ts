@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
+import { RESTORE_MARK } from '../db/data-lock.ts'
 import type { User } from '../features/users/users.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf } from './flags.ts'
@@ -14,7 +15,8 @@ import { openLog } from './open-log.ts'
 
 /** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
 export function installed(config: Config): Config {
-  if (existsSync(join(config.data, 'ncp.db'))) return config
+  // In the middle of a restore there is no database: whoever takes the directory is told so.
+  if (['ncp.db', RESTORE_MARK].some((name) => existsSync(join(config.data, name)))) return config
   throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
 }
 

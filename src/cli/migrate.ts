@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
-import { seizeDirectory } from '../db/data-lock.ts'
+import { requireWhole, seizeDirectory } from '../db/data-lock.ts'
 import { type MigrationState, migrateFile, readMigrationStates } from '../db/migrate.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf, withSettings } from './flags.ts'
@@ -35,6 +35,7 @@ export function addMigrate(program: Command): void {
       const release = seizeDirectory(data)
       if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
       try {
+        requireWhole(data)
         const pending = readMigrationStates(path).filter(({ appliedAt }) => appliedAt === undefined)
         migrateFile(path, systemClock.now())
         for (const { name } of pending) print(`applied ${name}`)
@@ -46,7 +47,9 @@ export function addMigrate(program: Command): void {
 }
 
 async function databaseOf(command: Command): Promise<string> {
-  return join(installed(await configOf(command)).data, 'ncp.db')
+  const { data } = installed(await configOf(command))
+  requireWhole(data)
+  return join(data, 'ncp.db')
 }
 
 function line({ name, appliedAt, isOurs }: MigrationState): string {

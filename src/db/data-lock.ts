@@ -1,10 +1,19 @@
 /** Who may use a data directory: any number of panels and commands at once, or one restore alone. */
 import { Database } from 'bun:sqlite'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** There while a restore is under way, and after one that did not come to its end. */
+/** There while a restore is under way, and after one that did not come to its end; its content is a `RestoreMark`. */
 export const RESTORE_MARK = 'restore-unfinished'
+
+export type RestoreMark = {
+  /** The directory of the backup. */
+  backup: string
+  /** The name of the directory, in the data directory, for what was there before. */
+  aside: string
+  /** What belongs there, as paths below the data directory. */
+  old: string[]
+}
 
 /**
  * The lock of an empty SQLite file: the kernel's, gone with the process however that ends, and the same on every system,
@@ -24,11 +33,28 @@ export function shareDirectory(directory: string): () => void {
     database.query('SELECT count(*) FROM sqlite_schema').get()
   })
   if (!release) throw new Error(`a backup is being restored into ${directory}; wait until that has ended`)
-  if (existsSync(join(directory, RESTORE_MARK))) {
+  try {
+    requireWhole(directory)
+    return release
+  } catch (error) {
     release()
-    throw new Error(`a restore into ${directory} did not come to its end; run 'ncp backup restore' again`)
+    throw error
   }
-  return release
+}
+
+/** @throws Error when a restore did not come to its end: what is there belongs to two installations */
+export function requireWhole(directory: string): void {
+  const unfinished = readRestoreMark(directory)
+  if (!unfinished) return
+  throw new Error(
+    `a restore of ${unfinished.backup} into ${directory} did not come to its end; run 'ncp backup restore' again, with it or another backup`,
+  )
+}
+
+/** @returns undefined where no restore is under way, and none was left unfinished */
+export function readRestoreMark(directory: string): RestoreMark | undefined {
+  const path = join(directory, RESTORE_MARK)
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
 }
 
 /**

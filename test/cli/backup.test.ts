@@ -240,16 +240,6 @@ describe('a restore', () => {
     expect(await domains(other)).toEqual(before)
     await other.stop()
   })
-
-  test('that did not come to its end keeps panels from starting until one does', async () => {
-    mkdirSync(here.path('half'))
-    writeFileSync(here.path('half', 'restore-unfinished'), '')
-    await fail(1, "did not come to its end; run 'ncp backup restore' again", 'serve', '--port', '0', '--data', 'half')
-    await succeed('backup', 'restore', made.path, '--data', 'half')
-    const other = await here.serve(['--no-tls', '--data', 'half'])
-    expect(await domains(other)).toEqual(before)
-    await other.stop()
-  })
 })
 
 describe('a schedule', () => {

@@ -1,0 +1,60 @@
+/** What a program asks of the kernel, one call after the other: to look at, or to end it between two of them. */
+import { readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const canTrace = Bun.which('strace') !== null
+
+/** A call that has changed something. */
+export type Call = {
+  name: string
+  /** How many calls of that name its thread had made by then, this one included. */
+  ordinal: number
+  /** Its arguments as `strace` prints them: paths in quotes. */
+  args: string
+}
+
+type Traced = { exitCode: number | null; stdout: string; stderr: string }
+type TraceOptions = { cwd: string; environment?: Record<string, string> }
+
+/** What changes names, or waits for the disk. Calls with `at` are made with the working directory. */
+const CHANGES =
+  'rename,renameat,renameat2,mkdir,mkdirat,link,linkat,symlink,unlink,unlinkat,rmdir,fsync,fdatasync,ftruncate,copy_file_range'
+const LINE = /^(\d+) +(\w+)\((.*)\) += (-?\d+)/
+
+/** Runs a command, and tells which calls of its first thread changed something, in order. */
+export async function traceChanges(command: string[], options: TraceOptions): Promise<Traced & { calls: Call[] }> {
+  const output = join(tmpdir(), `ncp-strace-${crypto.randomUUID()}`)
+  const traced = await strace(['-o', output, '-s', '4096', '-e', `trace=${CHANGES}`], command, options)
+  const lines = readFileSync(output, 'utf8').split('\n')
+  rmSync(output)
+  const counts = new Map<string, number>()
+  let first: string | undefined
+  const calls = lines.flatMap((line) => {
+    const [, thread, name = '', args = '', result] = LINE.exec(line) ?? []
+    first ??= thread
+    if (thread === undefined || thread !== first) return []
+    const ordinal = (counts.get(name) ?? 0) + 1
+    counts.set(name, ordinal)
+    return result === '-1' ? [] : [{ name, ordinal, args }]
+  })
+  return { ...traced, calls }
+}
+
+/** Runs a command, and kills it (SIGKILL) when it is about to make a call that another run of it has made. */
+export function killBefore({ name, ordinal }: Call, command: string[], options: TraceOptions): Promise<Traced> {
+  const inject = ['-e', `trace=${name}`, '-e', `inject=${name}:signal=KILL:when=${ordinal}`]
+  return strace(['-o', '/dev/null', ...inject], command, options)
+}
+
+async function strace(settings: string[], command: string[], { cwd, environment }: TraceOptions): Promise<Traced> {
+  const child = Bun.spawn(['strace', '-f', '-qq', ...settings, ...command], {
+    cwd,
+    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  await child.exited
+  return { exitCode: child.exitCode, stdout, stderr }
+}
