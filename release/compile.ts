@@ -1,14 +1,15 @@
 /** Compiles the program for one kind of machine: one file with the runtime, the migrations and the docs page inside. */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { addonsOf } from './addons.ts'
 
-/** `baseline` is for processors without AVX2, `musl` for Alpine and its like. */
-export const TARGETS = ['linux-x64', 'linux-x64-baseline', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'] as const
+/** `musl` is for Alpine and its like. */
+export const TARGETS = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'] as const
 export type Target = (typeof TARGETS)[number]
 
 /**
  * @param outfile where the program goes
- * @param target undefined is this machine
+ * @param target undefined is this machine; any other needs what `installAddons` installs
  * @returns the files that went into it, by path from the repository
  * @throws Error with what the compiler says
  */
@@ -30,6 +31,7 @@ export async function compile(outfile: string, target?: Target): Promise<string[
     splitting: true,
     metafile: true,
     define: { 'process.env.NODE_ENV': '"production"' },
+    plugins: target ? [addonsOf(target)] : [],
     compile: {
       outfile: unfinished,
       ...(target && { target: `bun-${target}` as Bun.Build.CompileTarget }),

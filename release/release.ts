@@ -2,9 +2,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
+import { installAddons } from './addons.ts'
 import { compile, TARGETS, type Target } from './compile.ts'
 import { buildDeb } from './deb.ts'
-import { billOfMaterials } from './sbom.ts'
+import { billOfMaterials, type Program } from './sbom.ts'
 
 const DIRECTORY = 'dist/release'
 const RUNNABLE = 'dist/ncp'
@@ -20,15 +21,18 @@ rmSync(DIRECTORY, { recursive: true, force: true })
 mkdirSync(DIRECTORY, { recursive: true })
 const time = timeOfCommit()
 
-const inputs = await compile(RUNNABLE)
+await compile(RUNNABLE)
+installAddons()
+const programs: Program[] = []
 for (const target of TARGETS) {
-  await compile(fileOf(target), target)
-  say(fileOf(target))
+  const path = fileOf(target)
+  programs.push({ path, inputs: await compile(path, target) })
+  say(path)
 }
 for (const { target, architecture } of PACKAGES) {
   say(buildDeb({ binary: fileOf(target), architecture, runnable: RUNNABLE, directory: DIRECTORY, time }))
 }
-writeFileSync(join(DIRECTORY, 'ncp.cdx.json'), `${billOfMaterials(inputs, time * 1000)}\n`)
+writeFileSync(join(DIRECTORY, 'ncp.cdx.json'), `${billOfMaterials(programs, time * 1000)}\n`)
 writeFileSync(join(DIRECTORY, 'SHA256SUMS'), sums())
 say(join(DIRECTORY, 'SHA256SUMS'))
 

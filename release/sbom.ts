@@ -1,34 +1,55 @@
-/** The bill of materials in CycloneDX: every package that is in the program, and the runtime that carries it. */
+/** The bill of materials in CycloneDX: every package that is in a program, and the runtime that carries it. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import * as CDX from '@cyclonedx/cyclonedx-library'
 import lock from '../bun.lock'
 import manifest from '../package.json' with { type: 'json' }
 
 type PackageManifest = { name: string; version: string; description?: string; license?: string }
 
+export type Program = {
+  path: string
+  /** The files that went into it, by path from the repository. */
+  inputs: readonly string[]
+}
+
 /**
- * @param inputs the files that went into the program, by path from the repository
+ * Tells of every program what is in it: they differ in their native code.
+ *
  * @param time milliseconds since the epoch, of the commit: the same commit gives the same document
  * @returns CycloneDX 1.6 in JSON
  */
-export function billOfMaterials(inputs: readonly string[], time: number): string {
-  const program = new CDX.Models.Component(CDX.Enums.ComponentType.Application, manifest.name, {
+export function billOfMaterials(programs: readonly Program[], time: number): string {
+  const product = new CDX.Models.Component(CDX.Enums.ComponentType.Application, manifest.name, {
     bomRef: `${manifest.name}@${manifest.version}`,
     version: manifest.version,
     description: manifest.description,
     licenses: new CDX.Models.LicenseRepository([new CDX.Models.SpdxLicense(manifest.license)]),
   })
   const bom = new CDX.Models.Bom({
-    metadata: new CDX.Models.Metadata({ component: program, timestamp: new Date(time) }),
+    metadata: new CDX.Models.Metadata({ component: product, timestamp: new Date(time) }),
   })
-  const components = [runtime(), ...packagesOf(inputs).map(component)]
-  for (const part of components) {
-    bom.components.add(part)
-    program.dependencies.add(part.bomRef)
+  const bun = runtime()
+  const packages = new Map<string, CDX.Models.Component>()
+  for (const { path, inputs } of programs) {
+    const program = executable(path)
+    const parts = packagesOf(inputs).map((folder) => packages.getOrInsertComputed(folder, component))
+    for (const part of [bun, ...parts]) program.dependencies.add(part.bomRef)
+    for (const component of [program, bun, ...parts]) bom.components.add(component)
+    product.dependencies.add(program.bomRef)
   }
   const normalizer = new CDX.Serialize.JSON.Normalize.Factory(CDX.Spec.Spec1dot6)
   return new CDX.Serialize.JsonSerializer(normalizer).serialize(bom, { sortLists: true, space: 2 })
+}
+
+function executable(path: string): CDX.Models.Component {
+  return new CDX.Models.Component(CDX.Enums.ComponentType.File, basename(path), {
+    bomRef: basename(path),
+    version: manifest.version,
+    hashes: new CDX.Models.HashDictionary([
+      [CDX.Enums.HashAlgorithm['SHA-256'], Bun.SHA256.hash(readFileSync(path), 'hex')],
+    ]),
+  })
 }
 
 function runtime(): CDX.Models.Component {
