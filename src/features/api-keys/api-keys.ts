@@ -1,6 +1,7 @@
 /** API keys: made once, shown once, stored as a hash. */
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
+import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -195,10 +196,11 @@ export function createApiKeys(options: ApiKeysOptions) {
         const before = await findOwn(tx, caller, id)
         requireUnexpired(before, clock.now())
         precondition?.(present(before))
+        if (changesNothing(changes)) return present(before)
         const notices = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()) }
         const changed = await tx
           .update(apiKeys)
-          .set({ name: before.name, ...changes, ...notices })
+          .set({ ...changes, ...notices })
           .where(eq(apiKeys.id, id))
           .returning()
           .get()

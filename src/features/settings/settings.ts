@@ -1,5 +1,6 @@
 /** What an administrator sets for the whole installation. */
 import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
+import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
@@ -77,7 +78,7 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
       return store.write(async (tx) => {
         const before = valuesOf(await tx.select().from(table))
         precondition?.(before)
-        if (Object.keys(changes).length === 0) return before
+        if (changesNothing(changes)) return before
         for (const [key, value] of Object.entries(changes)) {
           const row = { value: JSON.stringify(value), updatedAt: clock.now() }
           await tx

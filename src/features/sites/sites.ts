@@ -1,6 +1,7 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
 import { and, asc, eq, gt, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
+import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -171,6 +172,7 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
         precondition?.(before)
         const { id } = before
         await requireActive(tx, before.subscriptionId)
+        if (changesNothing(changes)) return before
         const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
         if (domain !== undefined || aliases !== undefined) {
           await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))

@@ -1,6 +1,7 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
 import { and, asc, desc, eq, gt, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
+import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -177,6 +178,7 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
       return store.write(async (tx) => {
         const before = await findOwn(caller, id, tx)
         precondition?.(before)
+        if (changesNothing(changes)) return before
         if (changes.isDefault === false) {
           throw new AppError(
             'validation_error',

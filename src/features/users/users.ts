@@ -1,6 +1,7 @@
 /** Users, as administrators and the command line see them. */
 import { and, asc, eq, exists, gt, isNotNull, ne, or } from 'drizzle-orm'
 import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
+import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
@@ -148,7 +149,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
         if (before.role === 'admin') requireWithoutScopes(actor, 'change an administrator')
         else if (role === 'admin') requireWithoutScopes(actor, 'make a user an administrator')
         precondition?.(before)
-        if (Object.keys(changes).length === 0) return before
+        if (changesNothing(changes)) return before
         const staysAdministrator = role === 'admin' && status === 'active'
         const [changed] = await tx
           .update(users)

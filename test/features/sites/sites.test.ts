@@ -303,7 +303,6 @@ describe('a site', () => {
       [{ aliases: [newDomain()] }, {}],
       [{ aliases: [] }, {}],
       [{ status: 'active', php_version: '8.5' }, {}],
-      [{}, {}],
     ]) {
       panel.clock.advance(1)
       const answer = await panel.patch<Site>(`/sites/${made.id}`, ada.token, change)

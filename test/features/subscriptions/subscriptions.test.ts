@@ -305,7 +305,6 @@ describe('an administrator', () => {
       { status: 'suspended' },
       { status: 'active', max_sites: 7 },
       { is_default: true },
-      {},
     ]) {
       panel.clock.advance(1)
       const answer = await panel.patch<Subscription>(`/admin/subscriptions/${made.id}`, admin, change)
