@@ -34,9 +34,19 @@ export function addKey(program: Command): void {
     )
 }
 
+/** Of what is limited: to what; a comma stands between several. */
 function line(row: ApiKey): string {
-  const { id, key_prefix, name, last_used_at, expires_at } = toApiKey(row)
-  return [id, key_prefix, name, last_used_at ?? 'never used', expires_at ?? 'no expiry'].join('\t')
+  const { id, key_prefix, name, last_used_at, expires_at, scopes, allowed_cidrs, subscription_id } = toApiKey(row)
+  return [
+    id,
+    key_prefix,
+    name,
+    last_used_at ?? 'never used',
+    expires_at ?? 'no expiry',
+    scopes?.join() ?? 'all scopes',
+    allowed_cidrs?.join() ?? 'any address',
+    subscription_id === undefined ? 'all subscriptions' : `subscription ${subscription_id}`,
+  ].join('\t')
 }
 
 function readId(text: string): number {

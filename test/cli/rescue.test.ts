@@ -39,7 +39,10 @@ test('key list shows the keys of a user, and key revoke ends one', async () => {
     body: { name: 'Stolen' },
   })
   const { id, key, key_prefix } = made.data
-  expect(await run('key', 'list', EMAIL)).toBe([id, key_prefix, 'Stolen', 'never used', 'no expiry'].join('\t'))
+  const free = ['all scopes', 'any address', 'all subscriptions']
+  expect(await run('key', 'list', EMAIL)).toBe(
+    [id, key_prefix, 'Stolen', 'never used', 'no expiry', ...free].join('\t'),
+  )
   expect(JSON.parse(await run('key', 'list', EMAIL, '--json'))).toMatchObject([{ id, name: 'Stolen' }])
   expect(await me(key)).toBe(200)
   await run('key', 'revoke', `${id}`)
@@ -47,6 +50,35 @@ test('key list shows the keys of a user, and key revoke ends one', async () => {
   await fails(1, 'no API key has this id', 'key', 'revoke', `${id}`)
   await fails(2, 'must be a number', 'key', 'revoke', 'first')
   await fails(1, 'no user has the email', 'key', 'list', 'nobody@example.com')
+})
+
+test('key list shows what a key is limited to', async () => {
+  const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
+  const { data: own } = await panel.send<{ user: { id: number } }>('GET', '/auth/me', { as: token })
+  const { data: subscription } = await panel.send<{ id: number }>('POST', '/admin/subscriptions', {
+    as: admin,
+    body: { user_id: own.user.id, name: 'Hosting' },
+  })
+  const limits = {
+    scopes: ['sites:read', 'sites:write'],
+    allowed_cidrs: ['203.0.113.0/24', '2001:db8::/48'],
+    subscription_id: subscription.id,
+  }
+  const made = await panel.send<{ id: number }>('POST', '/auth/api-keys', {
+    as: token,
+    body: { name: 'CI', ...limits },
+  })
+  expect(made.status).toBe(201)
+  const listed = await run('key', 'list', EMAIL)
+  expect(listed.split('\t').slice(2)).toEqual([
+    'CI',
+    'never used',
+    'no expiry',
+    'sites:read,sites:write',
+    '203.0.113.0/24,2001:db8::/48',
+    `subscription ${subscription.id}`,
+  ])
+  expect(await run('key', 'revoke', `${made.data.id}`)).toBe(listed)
 })
 
 test('session revoke-all ends the sessions of one user, or of everybody', async () => {
