@@ -1,6 +1,7 @@
 /** The whole story of a request, plugin by plugin. */
 import { Elysia } from 'elysia'
 import type { Context } from './context.ts'
+import { sparing } from './core/sparing-log.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { apiKeyRoutes } from './features/api-keys/routes.ts'
 import { auditRoutes } from './features/audit/routes.ts'
@@ -35,7 +36,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const { allow, routeOf } = createRouteTable([...described.routes, ...docs.routes])
 
   // Whatever is thrown becomes the envelope; an unknown route too.
-  const errors = createErrors({ log, allow, refused: context.incidents.refused })
+  const errors = createErrors({ log, storageLog: sparing(log, clock), allow, refused: context.incidents.refused })
 
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
   const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)

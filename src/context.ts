@@ -11,6 +11,7 @@ import type { Clock } from './core/clock.ts'
 import { watchClock } from './core/clock-watch.ts'
 import { every } from './core/every.ts'
 import type { RequestLog } from './core/log.ts'
+import { sparing } from './core/sparing-log.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
@@ -73,6 +74,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   mkdirSync(config.data, { recursive: true, mode: 0o700 })
   const inData = (name: string) => join(config.data, name)
 
+  const storageLog = sparing(log, clock)
   const store = openStore(inData('ncp.db'), clock.now(), { isNew: !existsSync(inData('totp.key')) })
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
 
@@ -84,8 +86,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
 
   const mailer = configuredMailer(config)
-  const { publicUrl } = config
-  const outbox = createOutbox({ store, clock, log, secretBox, mailer })
+  const outbox = createOutbox({ store, clock, log: storageLog, secretBox, mailer })
   const putMail = outbox.put
   const notify = createNotify({ clock, putMail })
 
@@ -102,7 +103,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     days: async () => (await settings.read()).auditRetentionDays,
   })
 
-  const issueActivation = createIssueActivation({ clock, putMail, publicUrl })
+  const issueActivation = createIssueActivation({ clock, putMail, publicUrl: config.publicUrl })
   const users = createUsers({ store, clock, audit, endSessions, issueActivation })
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
@@ -112,7 +113,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     createAdministrator: (email, hash) => users.create(panel, { email, name: 'Administrator', role: 'admin' }, hash),
   })
 
-  const usage = createUsage({ store, clock, log })
+  const usage = createUsage({ store, clock, log: storageLog })
   const credentials = createCredentials({
     store,
     clock,
@@ -132,14 +133,13 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     notify,
     onChange: initialAdmin.forget,
   })
-  const confirmPassword = password.confirm
   const twoFactor = createTwoFactor({
     ...essentials,
     incidents,
     notify,
     throttle,
     secondFactor,
-    confirmPassword,
+    confirmPassword: password.confirm,
     isRequired: settings.isTwoFactorRequired,
   })
   const emailChange = createEmailChange({
@@ -148,9 +148,9 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     notify,
     putMail,
     withdrawMail: outbox.withdraw,
-    confirmPassword,
+    confirmPassword: password.confirm,
     secondFactor,
-    publicUrl: mailer && publicUrl,
+    publicUrl: mailer && config.publicUrl,
   })
   const login = createLogin({
     ...essentials,
@@ -164,12 +164,12 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const passwordReset = createPasswordReset({
     store,
     clock,
-    log,
+    log: storageLog,
     audit,
     incidents,
     putMail,
     // There may be none where there is no mail server, and then no mail either.
-    publicUrl: publicUrl ?? '',
+    publicUrl: config.publicUrl ?? '',
   })
   const subscriptions = createSubscriptions(essentials)
   const apiKeys = createApiKeys({
@@ -207,9 +207,9 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const isClockSteady = watchClock(clock)
   const pruneAudit = async () => (isClockSteady() ? retention.prune() : undefined)
   const timers = [
-    every(USAGE_FLUSH_MS, usage.flush, log, 'usage not written'),
-    every(RESET_FLUSH_MS, passwordReset.flush, log, 'password resets not written'),
-    every(INCIDENT_FLUSH_MS, incidents.flush, log, 'failures and refusals not written to the audit log'),
+    every(USAGE_FLUSH_MS, usage.flush, storageLog, 'usage not written'),
+    every(RESET_FLUSH_MS, passwordReset.flush, storageLog, 'password resets not written'),
+    every(INCIDENT_FLUSH_MS, incidents.flush, storageLog, 'failures and refusals not written to the audit log'),
     every(RETENTION_MS, pruneAudit, log, 'old audit entries not deleted'),
     every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
   ]

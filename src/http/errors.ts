@@ -14,13 +14,15 @@ const STORAGE_RETRY_SECONDS = '30'
 
 export type ErrorOptions = {
   log: Log
+  /** Told of the database's failures. */
+  storageLog: Log
   /** The methods that a path takes, in the form of an Allow header; undefined for an unknown path. */
   allow(path: string): string | undefined
   /** Told of each request that is turned away for its credential, its rights or its number. */
   refused(actor: Actor, code: ErrorCode, request: { method: string; route: string }): void
 }
 
-export function createErrors({ log, allow, refused }: ErrorOptions) {
+export function createErrors({ log, storageLog, allow, refused }: ErrorOptions) {
   /**
    * What to answer; the headers that belong to it are set.
    *
@@ -29,7 +31,8 @@ export function createErrors({ log, allow, refused }: ErrorOptions) {
   function explain(thrown: unknown, visit: Visit, route: string): { status: number; body: string } {
     const error = toAppError(thrown)
     if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
-    else if (isStorageFailure(thrown)) log.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
+    else if (isStorageFailure(thrown))
+      storageLog.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
     const { code, message, headers } = error ?? new AppError('internal')
     const { status, error: text } = catalogue[code]
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: visit.request.method, route })

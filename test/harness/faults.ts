@@ -1,11 +1,16 @@
-/** Things that go wrong beneath a program: a small disk that fills up, a directory that can't be written, a wrong clock. */
+/** Things that go wrong beneath a program: disks that fill up or fail, a directory that can't be written, a wrong clock. */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 const LIBFAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 
 /** Mounting needs root, and a system that lets it. */
 export const canMount = process.getuid?.() === 0 && tryMount()
+/** Debian has them where only root looks for programs. */
+const MAKE_EXT4 = '/usr/sbin/mkfs.ext4'
+const CHECK_EXT4 = '/usr/sbin/fsck.ext4'
+export const canFailDisk =
+  canMount && [MAKE_EXT4, CHECK_EXT4, '/dev/loop-control', '/sys/fs/ext4'].every((path) => existsSync(path))
 export const canFakeTime = existsSync(LIBFAKETIME)
 
 function run(...command: string[]): void {
@@ -46,6 +51,36 @@ export function smallDisk(path: string, megabytes: number) {
       closeSync(file)
     },
     empty: () => rmSync(filling),
+    unmount: () => run('umount', '-l', path),
+  }
+}
+
+/**
+ * A file system of its own at `path`, which goes read-only when it finds itself damaged, as that of a server does. Unmount it
+ * before the directory is removed.
+ */
+export function failingDisk(path: string) {
+  const image = `${path}.img`
+  run('truncate', '--size', '64M', image)
+  run(MAKE_EXT4, '-q', image)
+  mkdirSync(path)
+  const mount = () => run('mount', '-o', 'loop,errors=remount-ro', image, path)
+  const unmount = () => run('umount', path)
+  mount()
+  return {
+    /** From now on the kernel refuses every write, also to files that are open. */
+    fail(): void {
+      const { stdout } = Bun.spawnSync(['findmnt', '--noheadings', '--output', 'SOURCE', path])
+      writeFileSync(`/sys/fs/ext4/${basename(stdout.toString().trim())}/trigger_fs_error`, '1')
+    },
+    /** What an operator does, once nothing has a file open there any more. */
+    repair(): void {
+      unmount()
+      const { exitCode } = Bun.spawnSync([CHECK_EXT4, '-f', '-p', image])
+      // 1: errors were corrected.
+      if (exitCode !== 0 && exitCode !== 1) throw new Error(`${CHECK_EXT4} ended with ${exitCode}`)
+      mount()
+    },
     unmount: () => run('umount', '-l', path),
   }
 }

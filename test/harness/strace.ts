@@ -47,6 +47,27 @@ export function killBefore({ name, ordinal }: Call, command: string[], options: 
   return strace(['-o', '/dev/null', ...inject], command, options)
 }
 
+/**
+ * Lets every write of a running program to a file fail, as on a file system that has gone read-only: also to files that are open.
+ *
+ * @returns what ends it
+ */
+export async function refuseWrites(pid: number): Promise<() => Promise<void>> {
+  const calls = 'pwrite64,ftruncate,fsync,fdatasync'
+  const settings = ['-f', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EROFS`]
+  const child = Bun.spawn(['strace', ...settings, '-p', `${pid}`], { stdout: 'ignore', stderr: 'pipe' })
+  let said = ''
+  for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
+    said += chunk
+    if (said.includes('attached')) break
+  }
+  if (child.exitCode !== null) throw new Error(`strace ended: ${said}`)
+  return async () => {
+    child.kill('SIGTERM')
+    await child.exited
+  }
+}
+
 async function strace(settings: string[], command: string[], { cwd, environment }: TraceOptions): Promise<Traced> {
   const child = Bun.spawn(['strace', '-f', '-qq', ...settings, ...command], {
     cwd,

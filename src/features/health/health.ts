@@ -1,5 +1,6 @@
 /** What it takes to serve requests, looked at when somebody asks. */
-import { statfs } from 'node:fs/promises'
+import { rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 
 export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
@@ -12,7 +13,7 @@ export type Checks = Record<CheckName, Check>
 
 export type HealthOptions = {
   clock: Clock
-  /** The data directory. */
+  /** The data directory; a file is written there. */
   directory: string
   /** False while starting and draining. */
   isServing(): boolean
@@ -30,6 +31,8 @@ export type Health = ReturnType<typeof createHealth>
 /** Below it a write may fail at any moment: SQLite's log alone grows to 4 MiB between two checkpoints. */
 const FULL_BYTES = 16 * 1024 * 1024
 const NEARLY_FULL_BYTES = 256 * 1024 * 1024
+/** Made and removed at each look. */
+const WRITE_PROBE = 'write-probe'
 const DAY_MS = 86_400_000
 const EXPIRY_WARNING_DAYS = 14
 const MAIL_WARNING_MS = 15 * 60 * 1000
@@ -45,7 +48,20 @@ export function createHealth(options: HealthOptions) {
     const { bavail, bsize } = await statfs(directory)
     const free = bavail * bsize
     if (free < FULL_BYTES) return failing('is full')
+    if (!(await takesWrites())) return failing('can not be written')
     return free < NEARLY_FULL_BYTES ? warning('is nearly full') : ok
+  }
+
+  /** A file system that has gone read-only tells its free space as before, and the probe gives SQLite nothing to write. */
+  async function takesWrites(): Promise<boolean> {
+    const path = join(directory, WRITE_PROBE)
+    try {
+      await writeFile(path, '', { mode: 0o600 })
+      await rm(path)
+      return true
+    } catch {
+      return false
+    }
   }
 
   function certificate(): Check {
