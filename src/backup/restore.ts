@@ -81,7 +81,9 @@ function filesIn(data: string): string[] {
 
 /** None of the new ones comes into place before all of these are out of it. */
 function setAside(old: string[], data: string, aside: string): void {
-  for (const file of old) if (!existsSync(join(aside, file))) move(join(data, file), join(aside, file))
+  // Without those that a restore before has set aside, wherever they are by now.
+  const left = old.filter((file) => existsSync(join(data, file)) && !existsSync(join(aside, file)))
+  for (const file of left) move(join(data, file), join(aside, file))
   syncNames(aside, old)
   syncNames(data, old)
 }
@@ -93,5 +95,5 @@ function move(from: string, to: string): void {
 
 /** Waits until the names of files, below one directory, are on the disk, and those that are gone are off it. */
 function syncNames(directory: string, files: string[]): void {
-  for (const path of new Set(files.map((file) => dirname(join(directory, file))))) sync(path)
+  for (const path of new Set(files.map((file) => dirname(join(directory, file))))) if (existsSync(path)) sync(path)
 }

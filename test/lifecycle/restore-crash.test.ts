@@ -141,4 +141,15 @@ describe.skipIf(!canTrace)('a restore that is killed', () => {
     expectRestored()
     expectSetAside()
   })
+
+  test('comes to its end also when what it had set aside was thrown away', async () => {
+    reset()
+    const first = calls.find(({ name, args }) => name === 'rename' && args.includes('"data/restoring/'))
+    if (!first) throw new Error('nothing comes into place')
+    await killBefore({ ...first, ordinal: first.ordinal + 1 }, restore(), { cwd: here.directory })
+    const [aside = ''] = readdirSync(here.inData()).filter((name) => name.startsWith('before-restore-'))
+    rmSync(here.inData(aside), { recursive: true })
+    await succeed('backup', 'restore', backup, ...IN)
+    expectRestored()
+  })
 })
