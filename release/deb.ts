@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import manifest from '../package.json' with { type: 'json' }
+import { run } from './run.ts'
 
 export type DebOptions = {
   /** The program to pack. */
@@ -47,16 +48,16 @@ export function buildDeb({ binary, architecture, runnable, directory, time }: De
     return join(tree, path)
   }
   try {
-    run(runnable, 'systemd', 'install', '--root', tree, '--binary', INSTALLED)
+    run([runnable, 'systemd', 'install', '--root', tree, '--binary', INSTALLED])
     // What a package brings lies under /usr; the rest of /etc is the administrator's.
     renameSync(join(tree, 'etc/systemd/system/ncp.service'), place('usr/lib/systemd/system/ncp.service'))
     renameSync(join(tree, 'etc/sysusers.d/ncp.conf'), place('usr/lib/sysusers.d/ncp.conf'))
     for (const folder of ['etc/systemd', 'etc/sysusers.d']) rmSync(join(tree, folder), { recursive: true })
 
     copyFileSync(binary, place('usr/bin/ncp'))
-    writeFileSync(place('usr/share/man/man1/ncp.1.gz'), gzipSync(run(runnable, 'man')))
+    writeFileSync(place('usr/share/man/man1/ncp.1.gz'), gzipSync(run([runnable, 'man'])))
     for (const [shell, path] of Object.entries(COMPLETIONS))
-      writeFileSync(place(path), run(runnable, 'completion', shell))
+      writeFileSync(place(path), run([runnable, 'completion', shell]))
     copyFileSync('LICENSE', place('usr/share/doc/ncp/copyright'))
     writeFileSync(place('usr/share/doc/ncp/changelog.gz'), gzipSync(readFileSync('CHANGELOG.md')))
     cpSync('docs/operations', place('usr/share/doc/ncp/operations'), { recursive: true })
@@ -66,12 +67,12 @@ export function buildDeb({ binary, architecture, runnable, directory, time }: De
     for (const script of SCRIPTS) copyFileSync(`release/debian/${script}`, place(`DEBIAN/${script}`))
 
     // The package's modes, whatever umask this runs under.
-    run('chmod', '-R', 'u=rwX,go=rX', tree)
+    run(['chmod', '-R', 'u=rwX,go=rX', tree])
     for (const path of ['usr/bin/ncp', ...SCRIPTS.map((name) => `DEBIAN/${name}`)]) chmodSync(join(tree, path), 0o755)
     const path = resolve(directory, `ncp_${manifest.version}_${architecture}.deb`)
     // Times that are newer become this one; one thread, since several may split the archive differently.
     const build = ['--root-owner-group', '-Zzstd', '-z9', '--threads-max=1', '--build', tree, path]
-    run('env', `SOURCE_DATE_EPOCH=${time}`, 'dpkg-deb', ...build)
+    run(['env', `SOURCE_DATE_EPOCH=${time}`, 'dpkg-deb', ...build])
     return path
   } finally {
     rmSync(tree, { recursive: true })
@@ -92,11 +93,4 @@ function control(architecture: string): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name}: ${value}\n`)
     .join('')
-}
-
-/** @returns what the command printed. @throws Error with what it complained of */
-function run(command: string, ...args: string[]): Buffer {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([command, ...args], { stdout: 'pipe', stderr: 'pipe' })
-  if (exitCode !== 0) throw new Error(`${command} ended with ${exitCode}: ${stderr}`)
-  return stdout
 }
