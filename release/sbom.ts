@@ -35,7 +35,7 @@ export function billOfMaterials(programs: readonly Program[], time: number): str
     const program = executable(path)
     const parts = packagesOf(inputs).map((folder) => packages.getOrInsertComputed(folder, component))
     for (const part of [bun, ...parts]) program.dependencies.add(part.bomRef)
-    for (const component of [program, bun, ...parts]) bom.components.add(component)
+    for (const part of [program, bun, ...parts]) bom.components.add(part)
     product.dependencies.add(program.bomRef)
   }
   const normalizer = new CDX.Serialize.JSON.Normalize.Factory(CDX.Spec.Spec1dot6)
