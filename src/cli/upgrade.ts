@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, renameSync
 import { basename, dirname, join, resolve } from 'node:path'
 import { execPath } from 'node:process'
 import type { Command } from 'commander'
-import { hashOfFile } from '../backup/files.ts'
+import { hashOfFile, sync } from '../backup/files.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
 import { print } from './output.ts'
@@ -34,6 +34,8 @@ async function upgrade(file: string, data: string, options: UpgradeOptions): Pro
     // A copy: what is checked is what will run.
     copyFileSync(file, next)
     chmodSync(next, 0o755)
+    // After a power cut a name without its content would be no program.
+    sync(next)
     await requireSum(next, file, options.sums ?? join(dirname(file), 'SHA256SUMS'))
     const version = run([next, 'version']).trim()
     const migrates = tryOnCopy(next, data, ncp)
@@ -82,12 +84,16 @@ function exchange({ next, data, migrates, service, ncp }: Exchange): void {
     linkSync(execPath, previous)
     renameSync(next, execPath)
     isExchanged = true
+    sync(dirname(execPath))
     // The unit counts as started when the panel serves.
     run(['systemctl', 'start', service])
   } catch (error) {
     run(['systemctl', 'stop', service])
-    if (isExchanged) renameSync(previous, execPath)
-    if (isExchanged && backup !== undefined) ncp(execPath, data, 'backup', 'restore', backup)
+    if (isExchanged) {
+      renameSync(previous, execPath)
+      sync(dirname(execPath))
+      if (backup !== undefined) ncp(execPath, data, 'backup', 'restore', backup)
+    }
     run(['systemctl', 'start', service])
     throw new Error(`the other version did not become ready, and this one runs again: ${(error as Error).message}`)
   }

@@ -1,4 +1,4 @@
-/** `ncp upgrade` with real other versions of the program: one that is good, and three that are not. */
+/** `ncp upgrade` with real other versions of the program, of which one is good, and killed between its steps. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { version } from '../../package.json' with { type: 'json' }
 import { type Installation, install } from '../harness/binary.ts'
 import { checkOut, run } from '../harness/checkout.ts'
+import { type Call, canTrace, killBefore, traceChanges } from '../harness/strace.ts'
 
 setDefaultTimeout(180_000)
 
@@ -44,11 +45,14 @@ afterAll(async () => {
   rmSync(workshop, { recursive: true, force: true })
 })
 
-/** Builds a version with a migration more, and publishes it in a folder. @returns its path */
+/** Builds a version with a migration more, once, and publishes it in a folder. @returns its path */
 function publish(
   name: string,
   { migration = 'CREATE TABLE next_version (id INTEGER PRIMARY KEY) STRICT;', breaks = false },
 ) {
+  const folder = join(workshop, name)
+  const file = join(folder, 'ncp-linux')
+  if (existsSync(file)) return file
   const next = checkOut(join(workshop, `${name}-source`))
   next.replace('package.json', `"version": "${version}"`, `"version": "${NEXT_VERSION}"`)
   next.write('drizzle/9999_next.sql', migration)
@@ -59,9 +63,7 @@ function publish(
   )
   next.replace('src/db/migrations.ts', '\n]', "\n  { name: '9999_next', sql: next },\n]")
   if (breaks) next.replace('src/cli/serve.ts', 'context.outbox.start()', "throw new Error('broken on purpose')")
-  const folder = join(workshop, name)
   mkdirSync(folder)
-  const file = join(folder, 'ncp-linux')
   copyFileSync(next.build(), file)
   writeFileSync(join(folder, 'SHA256SUMS'), `${Bun.SHA256.hash(readFileSync(file), 'hex')}  ncp-linux\n`)
   return file
@@ -96,17 +98,20 @@ const users = () => {
   return database.query<{ n: number }, []>('SELECT count(*) AS n FROM users').get()?.n
 }
 
-describe('an installation', () => {
-  beforeEach(async () => {
-    await here?.remove()
-    here = await install()
-    mkdirSync(here.path('bin'))
-    writeFileSync(here.path('bin/systemctl'), SYSTEMCTL, { mode: 0o755 })
-    systemctl('start')
-    await here.run(['user', 'create', '--email', 'ada@example.com', '--password-stdin'], {
-      stdin: 'correct horse battery staple',
-    })
+/** Another installation, of this version, which serves. */
+async function installAnew(): Promise<void> {
+  await here?.remove()
+  here = await install()
+  mkdirSync(here.path('bin'))
+  writeFileSync(here.path('bin/systemctl'), SYSTEMCTL, { mode: 0o755 })
+  systemctl('start')
+  await here.run(['user', 'create', '--email', 'ada@example.com', '--password-stdin'], {
+    stdin: 'correct horse battery staple',
   })
+}
+
+describe('an installation', () => {
+  beforeEach(installAnew)
 
   test('runs the other version, with its migration and all data; the one before and a backup are kept', async () => {
     const file = publish('good', {})
@@ -154,6 +159,47 @@ describe('an installation', () => {
     expect((await runningVersion()).info.version).toBe(version)
     expect(existsSync(here.path('ncp.next'))).toBe(false)
     expect(await upgrade('not-there')).toMatchObject({ exitCode: 1 })
+    systemctl('stop')
+  })
+})
+
+describe.skipIf(!canTrace)('an upgrade that is killed', () => {
+  const tracing = () => ({ cwd: here.directory, environment: environment() })
+  /** What changed a program, or waited for the disk to have it, with `.` for the directory of the programs. */
+  const ofPrograms = (calls: Call[]) =>
+    calls
+      .map((call) => ({ ...call, args: call.args.replace(/^AT_FDCWD<.*?>, /, '').replaceAll(here.directory, '.') }))
+      .filter(({ args }) => /["<]\.(\/ncp(\.next|\.previous)?)?[">]/.test(args))
+
+  test('leaves the one program or the other in its place at every moment, and the panel starts from it', async () => {
+    const file = publish('good', {})
+    const command = ['./ncp', 'upgrade', file]
+    await installAnew()
+    const traced = await traceChanges(command, tracing())
+    expect([traced.exitCode, traced.stderr]).toEqual([0, ''])
+    systemctl('stop')
+    const calls = ofPrograms(traced.calls).slice(-4)
+    expect(calls.map(({ name, args }) => `${name} ${args.replaceAll(/\d+</g, '<')}`)).toEqual([
+      // On the disk first: after a power cut a name without its content would be no program.
+      'fsync <./ncp.next>',
+      'link "./ncp", "./ncp.previous"',
+      'rename "./ncp.next", "./ncp"',
+      'fsync <.>',
+    ])
+
+    await installAnew()
+    const inPlace: string[] = []
+    for (const call of calls) {
+      expect([call, (await killBefore(call, command, tracing())).exitCode]).toEqual([call, null])
+      const found = run([here.path('ncp'), 'version'], here.directory).trim()
+      inPlace.push(found)
+      systemctl('start')
+      expect((await runningVersion()).info.version).toBe(found)
+      expect(users()).toBe(2)
+    }
+    expect(inPlace).toEqual([version, version, version, NEXT_VERSION])
+    expect(await upgrade(file)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect((await runningVersion()).info.version).toBe(NEXT_VERSION)
     systemctl('stop')
   })
 })

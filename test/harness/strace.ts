@@ -3,40 +3,39 @@ import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export const canTrace = Bun.which('strace') !== null
+/** Some containers have it and don't let it. */
+export const canTrace =
+  Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).exitCode === 0
 
 /** A call that has changed something. */
 export type Call = {
   name: string
-  /** How many calls of that name its thread had made by then, this one included. */
+  /** How many calls of that name the thread had made by then, this one included. */
   ordinal: number
-  /** Its arguments as `strace` prints them: paths in quotes. */
+  /** Its arguments as `strace` prints them: paths in quotes, an open file's in angle brackets. */
   args: string
 }
 
 type Traced = { exitCode: number | null; stdout: string; stderr: string }
 type TraceOptions = { cwd: string; environment?: Record<string, string> }
 
-/** What changes names, or waits for the disk. Calls with `at` are made with the working directory. */
+/** What changes names or contents, or waits for the disk. */
 const CHANGES =
   'rename,renameat,renameat2,mkdir,mkdirat,link,linkat,symlink,unlink,unlinkat,rmdir,fsync,fdatasync,ftruncate,copy_file_range'
-const LINE = /^(\d+) +(\w+)\((.*)\) += (-?\d+)/
+const LINE = /^(\w+)\((.*)\) += (-?\d+)/
 
-/** Runs a command, and tells which calls of its first thread changed something, in order. */
+/** Runs a command, and tells which calls of its first thread changed something, in order. What it starts is not looked at. */
 export async function traceChanges(command: string[], options: TraceOptions): Promise<Traced & { calls: Call[] }> {
   const output = join(tmpdir(), `ncp-strace-${crypto.randomUUID()}`)
   const traced = await strace(['-o', output, '-s', '4096', '-e', `trace=${CHANGES}`], command, options)
   const lines = readFileSync(output, 'utf8').split('\n')
   rmSync(output)
   const counts = new Map<string, number>()
-  let first: string | undefined
   const calls = lines.flatMap((line) => {
-    const [, thread, name = '', args = '', result] = LINE.exec(line) ?? []
-    first ??= thread
-    if (thread === undefined || thread !== first) return []
+    const [, name = '', args = '', result] = LINE.exec(line) ?? []
     const ordinal = (counts.get(name) ?? 0) + 1
     counts.set(name, ordinal)
-    return result === '-1' ? [] : [{ name, ordinal, args }]
+    return result === undefined || result === '-1' ? [] : [{ name, ordinal, args }]
   })
   return { ...traced, calls }
 }
@@ -69,7 +68,7 @@ export async function refuseWrites(pid: number): Promise<() => Promise<void>> {
 }
 
 async function strace(settings: string[], command: string[], { cwd, environment }: TraceOptions): Promise<Traced> {
-  const child = Bun.spawn(['strace', '-f', '-qq', ...settings, ...command], {
+  const child = Bun.spawn(['strace', '-qq', '-y', ...settings, ...command], {
     cwd,
     env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...environment },
     stdout: 'pipe',
