@@ -3,6 +3,7 @@ import { and, desc, eq, gte, isNull, lt, or } from 'drizzle-orm'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import { eachGiven, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { auditHorizon, auditLog } from '../../db/tables.ts'
 import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
@@ -34,6 +35,11 @@ export type AuditFilter = {
 
 export type Audit = ReturnType<typeof createAudit>
 
+const addEntry = prepared((tx) => tx.insert(auditLog).values(eachGiven(auditLog)).prepare())
+const findNewest = prepared((tx) =>
+  tx.select({ id: auditLog.id, hash: auditLog.hash }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).prepare(),
+)
+
 const SUCCESS: Outcome = { result: 'success', reason: null, times: 1 }
 
 export function createAudit({ store, clock }: { store: Store; clock: Clock }) {
@@ -51,7 +57,7 @@ export function createAudit({ store, clock }: { store: Store; clock: Clock }) {
       ...outcome,
       details: JSON.stringify(wireNames(details)),
     }
-    await tx.insert(auditLog).values({ ...entry, hash: hashEntry(last.hash, entry) })
+    await addEntry(tx).run({ ...entry, hash: hashEntry(last.hash, entry) })
   }
 
   return {
@@ -94,11 +100,7 @@ function wireNames(details: Details): Details {
 
 /** The last entry, or what stands for it where there is none. */
 async function newest(tx: Queries): Promise<{ id: number; hash: string }> {
-  const [entry] = await tx
-    .select({ id: auditLog.id, hash: auditLog.hash })
-    .from(auditLog)
-    .orderBy(desc(auditLog.id))
-    .limit(1)
+  const [entry] = await findNewest(tx).all()
   return entry ?? (await horizonOf(tx))
 }
 

@@ -4,6 +4,7 @@ import type { Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Passwords } from '../../crypto/passwords.ts'
+import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -13,6 +14,15 @@ import { beginSession, type Session } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
+
+const noteLogin = prepared((tx) =>
+  tx
+    .update(users)
+    .set({ passwordHash: given('currentHash'), lastLoginAt: given('nowMs') })
+    .where(and(eq(users.id, given('userId')), eq(users.status, 'active'), eq(users.passwordHash, given('hash'))))
+    .returning()
+    .prepare(),
+)
 
 export type LoginOptions = {
   store: Store
@@ -65,11 +75,7 @@ export function createLogin(options: LoginOptions) {
     return store.write(async (tx) => {
       const nowMs = clock.now()
       // Compare-and-set: while the password was being hashed, the account may have been changed or disabled.
-      const [current] = await tx
-        .update(users)
-        .set({ passwordHash: currentHash, lastLoginAt: nowMs })
-        .where(and(eq(users.id, user.id), eq(users.status, 'active'), eq(users.passwordHash, hash)))
-        .returning()
+      const [current] = await noteLogin(tx).all({ userId: user.id, hash, currentHash, nowMs })
       if (!current) throw new AppError('invalid_credentials')
       if (current.totpEnabledAt !== null) {
         if (!totpCode) throw new AppError('two_factor_required')

@@ -6,6 +6,7 @@ import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import { sessionIdOf } from '../../core/principal.ts'
 import { newToken } from '../../crypto/secret.ts'
+import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { sessions } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -17,6 +18,28 @@ export type SessionsOptions = { store: Store; clock: Clock; audit: RecordAudit; 
 export type Sessions = ReturnType<typeof createSessions>
 
 const USER_AGENT_LENGTH = 200
+
+const sweepSessions = prepared((tx) =>
+  tx
+    .delete(sessions)
+    .where(lte(sessions.expiresAt, given('nowMs')))
+    .prepare(),
+)
+const addSession = prepared((tx) =>
+  tx
+    .insert(sessions)
+    .values({
+      userId: given('userId'),
+      tokenId: given('tokenId'),
+      address: given('address'),
+      userAgent: given('userAgent'),
+      createdAt: given('nowMs'),
+      lastSeenAt: given('nowMs'),
+      expiresAt: given('expiresAt'),
+    })
+    .returning()
+    .prepare(),
+)
 
 export function createSessions({ store, clock, audit, flushUsage }: SessionsOptions) {
   /** @returns false where the user has no such session */
@@ -104,20 +127,15 @@ export async function beginSession(
   origin: Origin,
 ): Promise<Session> {
   const { userId, ttlSeconds, nowMs } = user
-  await tx.delete(sessions).where(lte(sessions.expiresAt, nowMs))
-  return tx
-    .insert(sessions)
-    .values({
-      userId,
-      tokenId: newToken(),
-      address: origin.address,
-      userAgent: origin.userAgent.slice(0, USER_AGENT_LENGTH),
-      createdAt: nowMs,
-      lastSeenAt: nowMs,
-      expiresAt: (Math.floor(nowMs / 1000) + ttlSeconds) * 1000,
-    })
-    .returning()
-    .get()
+  await sweepSessions(tx).run({ nowMs })
+  return addSession(tx).get({
+    userId,
+    tokenId: newToken(),
+    address: origin.address,
+    userAgent: origin.userAgent.slice(0, USER_AGENT_LENGTH),
+    nowMs,
+    expiresAt: (Math.floor(nowMs / 1000) + ttlSeconds) * 1000,
+  })
 }
 
 /**

@@ -2,6 +2,7 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { knownAddresses, strangers, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -14,16 +15,82 @@ const THE_STRANGERS = 1
 /** An id that no row has. */
 const NOBODY = 0
 
+const isOfUser = eq(users.id, given('userId'))
+const isKnownAddress = and(
+  eq(knownAddresses.userId, given('userId')),
+  eq(knownAddresses.addressGroup, given('addressGroup')),
+)
+const isOpenKnownAddress = and(
+  isKnownAddress,
+  lt(knownAddresses.failedAttempts, MAX_FAILED_ATTEMPTS),
+  gt(knownAddresses.lastLoginAt, given('since')),
+)
+
+const countAtUser = prepared((tx) =>
+  tx
+    .update(users)
+    .set({ failedAttempts: sql`${users.failedAttempts} + 1` })
+    .where(and(isOfUser, lt(users.failedAttempts, MAX_FAILED_ATTEMPTS)))
+    .returning({ id: users.id })
+    .prepare(),
+)
+const countAtKnownAddress = prepared((tx) =>
+  tx
+    .update(knownAddresses)
+    .set({ failedAttempts: sql`${knownAddresses.failedAttempts} + 1` })
+    .where(isOpenKnownAddress)
+    .returning({ id: knownAddresses.userId })
+    .prepare(),
+)
+const countAtStrangers = prepared((tx) =>
+  tx
+    .insert(strangers)
+    .values({ id: THE_STRANGERS, failedAttempts: 1 })
+    .onConflictDoUpdate({ target: strangers.id, set: { failedAttempts: sql`${strangers.failedAttempts} + 1` } })
+    .prepare(),
+)
+const findOpenKnownAddress = prepared((queries) =>
+  queries.select({ id: knownAddresses.userId }).from(knownAddresses).where(isOpenKnownAddress).prepare(),
+)
+const forgetOldAddresses = prepared((tx) =>
+  tx
+    .delete(knownAddresses)
+    .where(lt(knownAddresses.lastLoginAt, given('since')))
+    .prepare(),
+)
+const seeKnownAddress = prepared((tx) =>
+  tx
+    .update(knownAddresses)
+    .set({ failedAttempts: 0, lastLoginAt: given('now') })
+    .where(isKnownAddress)
+    .returning({ id: knownAddresses.userId })
+    .prepare(),
+)
+const addKnownAddress = prepared((tx) =>
+  tx
+    .insert(knownAddresses)
+    .values({
+      userId: given('userId'),
+      addressGroup: given('addressGroup'),
+      failedAttempts: 0,
+      lastLoginAt: given('now'),
+    })
+    .prepare(),
+)
+const forgiveUser = prepared((tx) => tx.update(users).set({ failedAttempts: 0 }).where(isOfUser).prepare())
+const forgiveAddresses = prepared((tx) =>
+  tx
+    .update(knownAddresses)
+    .set({ failedAttempts: 0 })
+    .where(eq(knownAddresses.userId, given('userId')))
+    .prepare(),
+)
+
 export type Throttle = ReturnType<typeof createThrottle>
 
 export function createThrottle({ store, clock, audit }: { store: Store; clock: Clock; audit: RecordAudit }) {
-  const openKnownAddress = (userId: number, addressGroup: string) =>
-    and(
-      eq(knownAddresses.userId, userId),
-      eq(knownAddresses.addressGroup, addressGroup),
-      lt(knownAddresses.failedAttempts, MAX_FAILED_ATTEMPTS),
-      gt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS),
-    )
+  /** Since when a login makes an address known. */
+  const since = () => clock.now() - KNOWN_MS
 
   return {
     /**
@@ -40,18 +107,10 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
           await countStranger(tx)
           return false
         }
-        const counted = await tx
-          .update(users)
-          .set({ failedAttempts: sql`${users.failedAttempts} + 1` })
-          .where(and(eq(users.id, userId), lt(users.failedAttempts, MAX_FAILED_ATTEMPTS)))
-          .returning({ id: users.id })
+        const counted = await countAtUser(tx).all({ userId })
         if (counted.length > 0) return true
         // An address that this account logged in from lately has a count of its own, which strangers can't use up.
-        const known = await tx
-          .update(knownAddresses)
-          .set({ failedAttempts: sql`${knownAddresses.failedAttempts} + 1` })
-          .where(openKnownAddress(userId, addressGroup))
-          .returning({ id: knownAddresses.userId })
+        const known = await countAtKnownAddress(tx).all({ userId, addressGroup, since: since() })
         if (known.length > 0) return true
         // Without a write there is no commit to wait for, and an answer that comes sooner tells of an account that is closed.
         await countStranger(tx)
@@ -65,10 +124,8 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
      * @param userId undefined for an email that nobody has, which costs the same
      */
     async knows(userId: number | undefined, addressGroup: string): Promise<boolean> {
-      const known = await store.read
-        .select({ id: knownAddresses.userId })
-        .from(knownAddresses)
-        .where(openKnownAddress(userId ?? NOBODY, addressGroup))
+      const about = { userId: userId ?? NOBODY, addressGroup, since: since() }
+      const known = await findOpenKnownAddress(store.read).all(about)
       return known.length > 0
     },
 
@@ -79,14 +136,10 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
      */
     async succeed(tx: Queries, userId: number, addressGroup: string): Promise<boolean> {
       await forgive(tx, userId)
-      const seen = { failedAttempts: 0, lastLoginAt: clock.now() }
-      await tx.delete(knownAddresses).where(lt(knownAddresses.lastLoginAt, clock.now() - KNOWN_MS))
-      const known = await tx
-        .update(knownAddresses)
-        .set(seen)
-        .where(and(eq(knownAddresses.userId, userId), eq(knownAddresses.addressGroup, addressGroup)))
-        .returning({ id: knownAddresses.userId })
-      if (known.length === 0) await tx.insert(knownAddresses).values({ userId, addressGroup, ...seen })
+      await forgetOldAddresses(tx).run({ since: since() })
+      const seen = { userId, addressGroup, now: clock.now() }
+      const known = await seeKnownAddress(tx).all(seen)
+      if (known.length === 0) await addKnownAddress(tx).run(seen)
       return known.length > 0
     },
 
@@ -102,13 +155,11 @@ export function createThrottle({ store, clock, audit }: { store: Store; clock: C
 
 /** Writes as much as counting for a user does, so that an email that nobody has costs a commit too. */
 export async function countStranger(tx: Queries): Promise<void> {
-  const one = { id: THE_STRANGERS, failedAttempts: 1 }
-  const more = { failedAttempts: sql`${strangers.failedAttempts} + 1` }
-  await tx.insert(strangers).values(one).onConflictDoUpdate({ target: strangers.id, set: more })
+  await countAtStrangers(tx).run()
 }
 
 /** Forgets the failures of a user, at every address. */
 export async function forgive(tx: Queries, userId: number): Promise<void> {
-  await tx.update(users).set({ failedAttempts: 0 }).where(eq(users.id, userId))
-  await tx.update(knownAddresses).set({ failedAttempts: 0 }).where(eq(knownAddresses.userId, userId))
+  await forgiveUser(tx).run({ userId })
+  await forgiveAddresses(tx).run({ userId })
 }
