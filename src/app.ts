@@ -33,17 +33,17 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 
-  const { allow, routeOf } = createRouteTable([...described.routes, ...docs.routes])
+  const routeOf = createRouteTable([...described.routes, ...docs.routes])
 
   // Whatever is thrown becomes the envelope; an unknown route too.
-  const errors = createErrors({ log, storageLog: sparing(log, clock), allow, refused: context.incidents.refused })
+  const errors = createErrors({ log, storageLog: sparing(log, clock), refused: context.incidents.refused })
 
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
   const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)
 
   return {
     routes: router.routes,
-    // Before routing: request id, address, credential, rate limit, and the headers of every response.
+    // Before routing: request id, address, credential, rate limit, the headers of every response, and 401 without a credential.
     fetch: gate({
       limiter,
       policies,
@@ -51,10 +51,11 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       clientAddress,
       authenticate: credentials.authenticate,
       clock,
+      routeOf,
       route: router.fetch,
       refuse: errors.refuse,
       // At the end: what became of the request, for log and metrics.
-      observe: createObserver({ routeOf, log, count: context.requests.count }),
+      observe: createObserver({ log, count: context.requests.count }),
     }),
   }
 }

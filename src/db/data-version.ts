@@ -1,6 +1,7 @@
-/** Tells whether anything was committed, at the price of one system call. */
+/** Tells whether anything was committed, at the price of reading memory. */
 import type { Database } from 'bun:sqlite'
-import { readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs'
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { mapFile } from '../system/mapped-file.ts'
 
 /** Both copies of the header at the beginning of a WAL index: https://www.sqlite.org/walformat.html#the_wal_index_header */
 const HEADER_BYTES = 96
@@ -11,29 +12,41 @@ const OPEN_FILES = '/proc/self/fd'
  *
  * `PRAGMA data_version` begins and ends a read transaction, three system calls, to compare the header of the WAL index with
  * the one it saw last: every commit writes it, with a counter and a checksum, before it is acknowledged. The same
- * comparison needs one call. It reads through SQLite's own descriptor, because closing another one of the same
- * file would drop the locks that SQLite holds on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+ * comparison needs none, since SQLite itself shares the index with other processes as mapped memory. It is mapped through
+ * SQLite's own descriptor, because closing another one of the same file would drop the locks that SQLite holds on it
+ * (https://www.sqlite.org/howtocorrupt.html, section 2.2).
  *
  * @param reader a connection that has read in WAL mode, and stays open as long as the function is called
  * @param path the database file
  */
 export function createDataVersion(reader: Database, path: string): () => number {
-  const index = openFile(`${realpathSync(path)}-shm`)
-  if (index === undefined) {
+  const header = mapHeader(`${realpathSync(path)}-shm`)
+  if (header === undefined) {
     const version = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
     return () => version.get()?.data_version ?? -1
   }
-  const seen = Buffer.alloc(HEADER_BYTES)
-  const header = Buffer.alloc(HEADER_BYTES)
+  const seen = new Int32Array(header.length)
   let version = 0
   return () => {
-    // Half a header, while a commit is writing it, differs as well; so does what is not there.
-    const length = readSync(index, header, 0, HEADER_BYTES, 0)
-    if (length < HEADER_BYTES || !header.equals(seen)) {
-      header.copy(seen)
+    // Half a header, while a commit is writing it, differs as well.
+    for (let i = 0; i < seen.length; i++) {
+      if (header[i] === seen[i]) continue
+      seen.set(header)
       version++
+      break
     }
     return version
+  }
+}
+
+/** @returns undefined where the system doesn't tell which files are open, or has no C library that we know */
+function mapHeader(path: string): Int32Array | undefined {
+  const descriptor = openFile(path)
+  if (descriptor === undefined) return undefined
+  try {
+    return new Int32Array(mapFile(descriptor, HEADER_BYTES))
+  } catch {
+    return undefined
   }
 }
 

@@ -31,10 +31,7 @@ export type Store = {
    * what nobody was promised, such as counts of attempts and times of use.
    */
   writeSoon<T>(work: (tx: Queries) => Promise<T>): Promise<T>
-  /**
-   * Moves at every commit of any process: what is cached from the store is valid for one version. It is read once for all
-   * that runs without a pause, such as a request of which everything is remembered, and anew after a pause or a commit.
-   */
+  /** Moves at every commit of any process: what is cached from the store is valid for one version. */
   version(): number
   /** How long writes waited for their turn and for the lock. */
   readonly waits: Durations
@@ -86,17 +83,11 @@ function open(path: string, nowMs: number, release: () => void): Store {
   reader.run('PRAGMA busy_timeout = 5000')
   // The WAL index is there from the first read on.
   reader.query('SELECT 1 FROM schema_migrations').get()
-  const dataVersion = createDataVersion(reader, path)
+  const version = createDataVersion(reader, path)
 
   const tx = drizzle(writer, { schema: tables })
   const waits = createDurations()
   let turn: Promise<unknown> = Promise.resolve()
-
-  // Bun runs microtasks after each request, so that none is answered by what an earlier one has read.
-  let readVersion: number | undefined
-  const forgetVersion = () => {
-    readVersion = undefined
-  }
 
   async function transaction<T>(work: (tx: Queries) => Promise<T>, askedAt: number, isDurable: boolean): Promise<T> {
     // FULL: an acknowledged write survives a power cut. It can't be changed within a transaction.
@@ -106,7 +97,6 @@ function open(path: string, nowMs: number, release: () => void): Store {
     try {
       const result = await work(tx)
       writer.run('COMMIT')
-      forgetVersion()
       return result
     } catch (error) {
       // After a full disk, for one, SQLite has already rolled back by itself.
@@ -126,13 +116,7 @@ function open(path: string, nowMs: number, release: () => void): Store {
     read: drizzle(reader, { schema: tables }),
     write: (work) => inTurn(work, true),
     writeSoon: (work) => inTurn(work, false),
-    version() {
-      if (readVersion === undefined) {
-        readVersion = dataVersion()
-        queueMicrotask(forgetVersion)
-      }
-      return readVersion
-    },
+    version,
     waits,
     sizes: () => ({ database: sizeOf(path), wal: sizeOf(`${path}-wal`) }),
     async close() {

@@ -16,27 +16,21 @@ export type ErrorOptions = {
   log: Log
   /** Told of the database's failures. */
   storageLog: Log
-  /** The methods that a path takes, in the form of an Allow header; undefined for an unknown path. */
-  allow(path: string): string | undefined
   /** Told of each request that is turned away for its credential, its rights or its number. */
   refused(actor: Actor, code: ErrorCode, request: { method: string; route: string }): void
 }
 
-export function createErrors({ log, storageLog, allow, refused }: ErrorOptions) {
-  /**
-   * What to answer; the headers that belong to it are set.
-   *
-   * @param route the pattern of the path, empty before routing
-   */
-  function explain(thrown: unknown, visit: Visit, route: string): { status: number; body: string } {
+export function createErrors({ log, storageLog, refused }: ErrorOptions) {
+  /** What to answer; the headers that belong to it are set. */
+  function explain(thrown: unknown, visit: Visit): { status: number; body: string } {
     const error = toAppError(thrown)
     if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
     else if (isStorageFailure(thrown))
       storageLog.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
     const { code, message, headers } = error ?? new AppError('internal')
     const { status, error: text } = catalogue[code]
-    if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: visit.request.method, route })
-    const { responseHeaders } = visit
+    const { request, route, responseHeaders } = visit
+    if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: request.method, route: route?.pattern ?? '' })
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
     for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
     return { status, body: JSON.stringify({ data: null, error: text, message }) }
@@ -46,9 +40,9 @@ export function createErrors({ log, storageLog, allow, refused }: ErrorOptions) 
     /** For Elysia: answers what routes throw, and paths that nothing serves. */
     hook: new Elysia({ name: 'errors' })
       .use(visit)
-      .onError(({ error: thrown, code, route, set, visit }) => {
-        const error = code === 'NOT_FOUND' ? unknownRoute(allow(visit.path)) : thrown
-        const { status, body } = explain(error, visit, route ?? '')
+      .onError(({ error: thrown, code, set, visit }) => {
+        const error = code === 'NOT_FOUND' ? unknownRoute(visit.route?.allow) : thrown
+        const { status, body } = explain(error, visit)
         set.status = status
         return body
       })
@@ -56,7 +50,7 @@ export function createErrors({ log, storageLog, allow, refused }: ErrorOptions) 
 
     /** For whoever stands outside of Elysia. */
     refuse(thrown: unknown, visit: Visit): Response {
-      const { status, body } = explain(thrown, visit, '')
+      const { status, body } = explain(thrown, visit)
       return new Response(body, { status, headers: visit.responseHeaders })
     },
   }

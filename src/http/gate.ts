@@ -4,12 +4,14 @@ import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { isUsableFrom, type Principal } from '../core/principal.ts'
 import type { ClientAddress } from '../limiter/address.ts'
-import type { Limiter, Verdict } from '../limiter/limiter.ts'
+import type { Limiter, Policy, Verdict } from '../limiter/limiter.ts'
 import type { Policies } from '../limiter/policies.ts'
 import { readBearer } from './bearer.ts'
+import { notAuthenticated } from './guard.ts'
 import { newResponseHeaders } from './headers.ts'
 import { tellExpiry } from './key-expiry.ts'
-import { routeVisit, type Visit } from './visit.ts'
+import type { Route } from './route-table.ts'
+import { noHeaders, routeVisit, type Visit } from './visit.ts'
 
 export type Fetch = (request: Request) => Awaitable<Response>
 
@@ -28,6 +30,7 @@ export type GateOptions = {
   /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
   authenticate(bearer: string, address: string): Awaitable<Principal | undefined>
   clock: Clock
+  routeOf(path: string): Route | undefined
   /** Routes the request. */
   route: Fetch
   /** Answers whatever is thrown here, or comes through from a route. */
@@ -41,71 +44,77 @@ export type GateOptions = {
  * one waits only where a credential has to be read from the database. What it refuses never comes to the router.
  */
 export function gate(options: GateOptions): Fetch {
-  const { limiter, policies, clock, refuse, route, observe } = options
+  const { limiter, policies, clock, routeOf, route, refuse, observe } = options
 
-  function pass(request: Request, arrived: Visit): Awaitable<Response> {
+  function pass(arrived: Visit): Awaitable<Response> {
     const { group } = arrived.client
-    const byAddress = policies.byAddress(request.method, arrived.path)
+    const byAddress = policies.byAddress(arrived.request.method, arrived.path)
     // Where the address decides, no credential is looked at: a refused login costs no query.
-    if (byAddress) return admit(request, arrived, limiter.take(byAddress, group))
-    return whenKnown(recognize(request.headers, arrived), (principal) => {
+    if (byAddress) return admit(arrived, limit(arrived, byAddress, group))
+    return whenKnown(recognize(arrived), (principal) => {
       arrived.principal = principal
       // A stolen key that is tried from elsewhere takes nothing from its user.
       const isOnUser = principal !== undefined && isUsableFrom(principal.credential, arrived.client.address)
-      const verdict = isOnUser
-        ? limiter.take(policies.user, `${principal.userId}`)
-        : limiter.take(policies.anonymous, group)
-      if (isOnUser) tellExpiry(principal.credential, clock.now(), arrived.responseHeaders)
-      return admit(request, arrived, verdict)
+      if (!isOnUser) return admit(arrived, limit(arrived, policies.anonymous, group))
+      const verdict = limit(arrived, policies.user, `${principal.userId}`)
+      tellExpiry(principal.credential, clock.now(), arrived.responseHeaders)
+      return admit(arrived, verdict)
     })
   }
 
-  function recognize(headers: Headers, arrived: Visit): Awaitable<Principal | undefined> {
-    const authorization = headers.get('authorization')
+  /** From here on the visit has its response's headers. */
+  function limit(arrived: Visit, policy: Policy, key: string): Verdict {
+    const verdict = limiter.take(policy, key)
+    arrived.responseHeaders = newResponseHeaders(arrived.requestId, verdict)
+    return verdict
+  }
+
+  function recognize(arrived: Visit): Awaitable<Principal | undefined> {
+    const authorization = arrived.request.headers.get('authorization')
     if (authorization === null) return undefined
     arrived.credentialSent = true
     const bearer = readBearer(authorization)
     return bearer === undefined ? undefined : options.authenticate(bearer, arrived.client.address)
   }
 
-  function admit(request: Request, arrived: Visit, verdict: Verdict): Awaitable<Response> {
-    tell(verdict, arrived.responseHeaders)
-    if (!verdict.allowed) {
-      arrived.responseHeaders.set('retry-after', `${verdict.retryAfter}`)
+  function admit(arrived: Visit, { allowed, retryAfter }: Verdict): Awaitable<Response> {
+    const { request, principal } = arrived
+    if (!allowed) {
+      arrived.responseHeaders.set('retry-after', `${retryAfter}`)
       return refuse(rateLimited, arrived)
     }
     requireOneHost(request)
     requireUniqueParameters(request.url)
+    // The guard of the route would say the same, later.
+    if (!principal && arrived.route?.guarded.has(request.method)) return refuse(notAuthenticated, arrived)
     return routeVisit(route, arrived)
   }
 
   return (request) => {
-    const requestId = Bun.randomUUIDv7()
+    const path = pathOf(request.url)
     const arrived: Visit = {
-      requestId,
+      requestId: Bun.randomUUIDv7(),
       startedAt: performance.now(),
       request,
-      path: pathOf(request.url),
+      path,
+      route: routeOf(path),
       client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),
       credentialSent: false,
       principal: undefined,
-      responseHeaders: newResponseHeaders(requestId),
+      responseHeaders: noHeaders,
     }
     const done = (response: Response): Response => {
       observe(arrived, response.status)
       return response
     }
     const failed = (thrown: unknown): Response => {
-      const { client, responseHeaders } = arrived
       // What went wrong before it was known who calls, as with a database that can't be read, is on the address.
-      if (!responseHeaders.has('x-ratelimit-limit')) {
-        tell(limiter.take(policies.anonymous, client.group), responseHeaders)
-      }
+      if (arrived.responseHeaders === noHeaders) limit(arrived, policies.anonymous, arrived.client.group)
       return done(refuse(thrown, arrived))
     }
     let response: Awaitable<Response>
     try {
-      response = pass(request, arrived)
+      response = pass(arrived)
     } catch (thrown) {
       return failed(thrown)
     }
@@ -118,15 +127,6 @@ function pathOf(url: string): string {
   const start = url.indexOf('/', ELYSIA_PATH_START)
   const end = url.indexOf('?', start + 1)
   return url.substring(start, end === -1 ? undefined : end)
-}
-
-/** The contract's three headers, and the standard's two (draft-ietf-httpapi-ratelimit-headers). */
-function tell({ policy, remaining, resetAt, retryAfter }: Verdict, headers: Headers): void {
-  headers.set('x-ratelimit-limit', `${policy.limit}`)
-  headers.set('x-ratelimit-remaining', `${remaining}`)
-  headers.set('x-ratelimit-reset', `${resetAt}`)
-  headers.set('ratelimit-policy', `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`)
-  headers.set('ratelimit', `"${policy.name}";r=${remaining};t=${retryAfter}`)
 }
 
 /** Of two values, the router would take one and a program in front of it perhaps the other. */

@@ -24,7 +24,7 @@ export type Rights = {
 }
 
 /** Made once: most of what an error costs is its stack. */
-const notAuthenticated = new AppError('not_authenticated')
+export const notAuthenticated = new AppError('not_authenticated')
 
 type Context = { request: Request; visit: Visit }
 

@@ -1,4 +1,5 @@
 /** Headers that every response starts from; a route that serves something else than the API overwrites them. */
+import type { Policy, Verdict } from '../limiter/limiter.ts'
 
 export const baseHeaders = {
   'content-type': 'application/json; charset=utf-8',
@@ -9,11 +10,32 @@ export const baseHeaders = {
   'x-content-type-options': 'nosniff',
 } as const
 
-const template = new Headers(baseHeaders)
+/** By policy: the few headers that differ from one response to the next are not in it. */
+const templates = new WeakMap<Policy, Headers>()
 
-/** Copied rather than filled anew: a fifth of the cost, at every request. */
-export function newResponseHeaders(requestId: string): Headers {
+/**
+ * What a response starts from, whatever becomes of the request: the contract's three headers of the rate limit, and the
+ * standard's two (draft-ietf-httpapi-ratelimit-headers).
+ */
+export function newResponseHeaders(requestId: string, { policy, remaining, resetAt, retryAfter }: Verdict): Headers {
+  let template = templates.get(policy)
+  if (!template) {
+    template = templateOf(policy)
+    templates.set(policy, template)
+  }
+  // Copied rather than filled anew: a fifth of the cost, at every request.
   const headers = new Headers(template)
   headers.set('x-request-id', requestId)
+  headers.set('x-ratelimit-remaining', `${remaining}`)
+  headers.set('x-ratelimit-reset', `${resetAt}`)
+  headers.set('ratelimit', `"${policy.name}";r=${remaining};t=${retryAfter}`)
   return headers
+}
+
+function templateOf({ name, limit, windowSeconds }: Policy): Headers {
+  return new Headers({
+    ...baseHeaders,
+    'x-ratelimit-limit': `${limit}`,
+    'ratelimit-policy': `"${name}";q=${limit};w=${windowSeconds}`,
+  })
 }

@@ -4,8 +4,6 @@ import type { ServedRequest } from '../core/served-request.ts'
 import type { Visit } from './visit.ts'
 
 export type ObserverOptions = {
-  /** The pattern of a path; undefined for one that nothing serves. */
-  routeOf(path: string): string | undefined
   log: RequestLog
   count(request: ServedRequest): void
 }
@@ -13,16 +11,15 @@ export type ObserverOptions = {
 /** All paths that nothing serves are one route: a client must not be able to invent new ones in logs and metrics. */
 const NO_ROUTE = 'none'
 
-export function createObserver({ routeOf, log, count }: ObserverOptions) {
-  return ({ request, requestId, startedAt, path, principal, client }: Visit, status: number): void => {
+export function createObserver({ log, count }: ObserverOptions) {
+  return ({ request, requestId, startedAt, path, route, principal, client }: Visit, status: number): void => {
     const durationMs = performance.now() - startedAt
-    const route = routeOf(path) ?? NO_ROUTE
     // A balancer asks every second or so, and learns nothing new.
     const isRoutine = (path === '/livez' || path === '/readyz') && status < 400
     const served: ServedRequest = {
       requestId,
       method: request.method,
-      route,
+      route: route?.pattern ?? NO_ROUTE,
       status,
       durationMs: Math.round(durationMs * 1000) / 1000,
       userId: principal?.userId ?? null,

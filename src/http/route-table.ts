@@ -1,44 +1,51 @@
-/** What is known of a path: the pattern that it follows, and the methods it takes (405 and Allow, RFC 9110 §15.5.6). */
+/** What is known of a path before it is routed. */
 
-type Route = { method: string; path: string }
-type Entry = { route: string; pattern: RegExp; allow: string }
-
-export type RouteTable = {
-  /** The pattern of a path, such as `/api/v1/sites/:id`; undefined for one that nothing serves. */
-  routeOf(path: string): string | undefined
-  /** The methods that a path takes, in the form of an Allow header; undefined for one that nothing serves. */
-  allow(path: string): string | undefined
+export type Route = {
+  /** Such as `/api/v1/sites/:id`. */
+  pattern: string
+  /** The methods that the path takes, in the form of an Allow header (405, RFC 9110 §15.5.6). */
+  allow: string
+  /** The methods that nobody may call without a credential. */
+  guarded: ReadonlySet<string>
 }
 
-export function createRouteTable(routes: readonly Route[]): RouteTable {
-  const { fixed, withParameters } = compile(routes)
+/** As Elysia tells of its own. */
+type RegisteredRoute = { method: string; path: string; hooks: { detail?: { security?: object[] } } }
 
-  function find(path: string): Entry | undefined {
-    // A fixed path wins over one with parameters.
-    return fixed.get(path) ?? withParameters.find(({ pattern }) => pattern.test(path))
-  }
+type Draft = { pattern: string; methods: Set<string>; guarded: Set<string> }
 
-  return {
-    routeOf: (path) => find(path)?.route,
-    allow: (path) => find(path)?.allow,
-  }
+/** @returns the function that finds the route of a path; undefined for one that nothing serves */
+export function createRouteTable(registered: readonly RegisteredRoute[]): (path: string) => Route | undefined {
+  const routes = compile(registered)
+  const hasParameters = ({ pattern }: Route) => pattern.includes(':')
+  const fixed = new Map(routes.filter((route) => !hasParameters(route)).map((route) => [route.pattern, route]))
+  const withParameters = routes
+    .filter(hasParameters)
+    .sort((a, b) => a.pattern.split(':').length - b.pattern.split(':').length)
+    .map((route) => ({ route, matcher: matcherOf(route) }))
+
+  // A fixed path wins over one with parameters.
+  return (path) => fixed.get(path) ?? withParameters.find(({ matcher }) => matcher.test(path))?.route
 }
 
-function compile(routes: readonly Route[]) {
-  const methods = new Map<string, Set<string>>()
-  for (const { method, path } of routes) {
-    const of = methods.get(path) ?? new Set()
-    methods.set(path, of.add(method))
-    if (method === 'GET') of.add('HEAD')
+function compile(registered: readonly RegisteredRoute[]): Route[] {
+  const drafts = new Map<string, Draft>()
+  for (const { method, path, hooks } of registered) {
+    const draft = drafts.get(path) ?? { pattern: path, methods: new Set(), guarded: new Set() }
+    drafts.set(path, draft)
+    // Whoever asks for the head alone is to be let in, and refused, alike.
+    for (const taken of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
+      draft.methods.add(taken)
+      if (hooks.detail?.security?.length) draft.guarded.add(taken)
+    }
   }
-  const entries = [...methods].map(([route, of]) => ({
-    route,
-    pattern: new RegExp(`^${route.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
-    allow: [...of].sort().join(', '),
+  return [...drafts.values()].map(({ pattern, methods, guarded }) => ({
+    pattern,
+    allow: [...methods].sort().join(', '),
+    guarded,
   }))
-  const hasParameters = ({ route }: Entry) => route.includes(':')
-  return {
-    fixed: new Map(entries.filter((entry) => !hasParameters(entry)).map((entry) => [entry.route, entry])),
-    withParameters: entries.filter(hasParameters).sort((a, b) => a.route.split(':').length - b.route.split(':').length),
-  }
+}
+
+function matcherOf({ pattern }: Route): RegExp {
+  return new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
 }

@@ -4,6 +4,7 @@ import type { Caller, Origin, Stranger } from '../core/actor.ts'
 import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { ClientAddress } from '../limiter/address.ts'
+import type { Route } from './route-table.ts'
 
 export type Visit = {
   requestId: string
@@ -11,6 +12,8 @@ export type Visit = {
   startedAt: number
   /** As the router reads it. */
   path: string
+  /** Undefined for a path that nothing serves. */
+  route: Route | undefined
   client: ClientAddress
   /** Whether an Authorization header was sent at all. */
   credentialSent: boolean
@@ -23,16 +26,20 @@ export type Visit = {
   responseHeaders: Headers
 }
 
+/** Stands in a visit until the gate knows which limit it falls under. */
+export const noHeaders = new Headers()
+
 /** Stands in the context until the visit is handed over, which is before anything else. */
 const nobody: Visit = {
   requestId: '',
   startedAt: 0,
   path: '',
+  route: undefined,
   client: { address: 'unknown', group: 'unknown' },
   credentialSent: false,
   principal: undefined,
   request: new Request('http://localhost'),
-  responseHeaders: new Headers(),
+  responseHeaders: noHeaders,
 }
 
 /** On its way from the gate to the context, which Elysia makes. */

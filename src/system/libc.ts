@@ -5,13 +5,14 @@ import { arch } from 'node:process'
 /** glibc, and musl as Alpine names it. */
 const NAMES = ['libc.so.6', `libc.musl-${arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 
-const { i32, u32, ptr } = FFIType
+const { i32, u32, u64, i64, ptr } = FFIType
 const FUNCTIONS = {
   socket: { args: [i32, i32, i32], returns: i32 },
   sendto: { args: [i32, ptr, u32, i32, ptr, u32], returns: i32 },
   getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
   setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
   getsockname: { args: [i32, ptr, ptr], returns: i32 },
+  mmap: { args: [ptr, u64, i32, i32, i32, i64], returns: ptr },
   clock_gettime: { args: [i32, ptr], returns: i32 },
 } as const
 

@@ -55,9 +55,6 @@ test('the version moves at a commit of this process and of another connection, a
   expect(second).not.toBe(first)
   using other = new Database(join(directory, 'ncp.db'))
   other.run("INSERT INTO settings VALUES ('b', '1', 0)")
-  // Without a pause the answer is the one given before; a request never begins without one.
-  expect(store.version()).toBe(second)
-  await Promise.resolve()
   expect(store.version()).not.toBe(second)
 })
 

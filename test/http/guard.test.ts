@@ -9,7 +9,7 @@ import { noLog } from '../harness/log.ts'
 
 /** A route that asks for these rights, called with a key that is limited so. */
 async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
-  const errors = createErrors({ log: noLog, storageLog: noLog, allow: () => undefined, refused: () => {} })
+  const errors = createErrors({ log: noLog, storageLog: noLog, refused: () => {} })
   const app = new Elysia()
     .use(errors.hook)
     .use(handOver)
@@ -26,6 +26,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     requestId: '',
     startedAt: 0,
     path: '/new',
+    route: undefined,
     client: { address: '203.0.113.7', group: '203.0.113.7' },
     credentialSent: true,
     principal,
