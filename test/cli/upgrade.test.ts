@@ -1,7 +1,16 @@
 /** `ncp upgrade` with real other versions of the program, of which one is good, and killed between its steps. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../../package.json' with { type: 'json' }
@@ -200,6 +209,27 @@ describe.skipIf(!canTrace)('an upgrade that is killed', () => {
     expect(inPlace).toEqual([version, version, version, NEXT_VERSION])
     expect(await upgrade(file)).toMatchObject({ exitCode: 0, stderr: '' })
     expect((await runningVersion()).info.version).toBe(NEXT_VERSION)
+    systemctl('stop')
+  })
+
+  test('while it goes back is gone back from by hand, as the manual says', async () => {
+    await installAnew()
+    const before = migrations()
+    const command = ['./ncp', 'upgrade', publish('broken', { breaks: true })]
+    // The first exchanges the programs, the second puts back the one before.
+    const { exitCode } = await killBefore({ name: 'rename', ordinal: 2, args: '' }, command, tracing())
+    expect(exitCode).toBe(null)
+    expect(() => systemctl('start')).toThrow('failed')
+    expect(migrations()).not.toEqual(before)
+
+    renameSync(here.path('ncp.previous'), here.path('ncp'))
+    const list = run([here.path('ncp'), 'backup', 'list'], here.directory)
+    const [newest = ''] = list.trim().split('\n').at(-1)?.split('\t') ?? []
+    run([here.path('ncp'), 'backup', 'restore', newest], here.directory)
+    systemctl('start')
+    expect((await runningVersion()).info.version).toBe(version)
+    expect(migrations()).toEqual(before)
+    expect(users()).toBe(2)
     systemctl('stop')
   })
 })
