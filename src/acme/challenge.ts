@@ -20,8 +20,9 @@ export function publishInWebroot(webroot: string): PublishChallenge {
 export function publishOnPort(port: number): PublishChallenge {
   return async (token, answer) => {
     const server = open(port, (request) => {
-      const { pathname } = new URL(request.url)
-      return pathname === `${PATH}/${token}` ? new Response(answer) : new Response(null, { status: 404 })
+      // Without a host, or with a wrong one, it is a path alone.
+      const path = URL.parse(request.url, 'http://localhost')?.pathname
+      return path === `${PATH}/${token}` ? new Response(answer) : new Response(null, { status: 404 })
     })
     return () => server.stop(true)
   }

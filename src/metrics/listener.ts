@@ -16,8 +16,9 @@ export function serveMetrics(sources: MetricSources, { host, port, log }: Option
   let registry: Promise<ReturnType<typeof import('./registry.ts').createRegistry>> | undefined
 
   async function answer(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url)
-    if (pathname !== '/metrics') return new Response('See /metrics\n', { status: 404 })
+    // Without a host, or with a wrong one, it is a path alone.
+    if (URL.parse(request.url, 'http://localhost')?.pathname !== '/metrics')
+      return new Response('See /metrics\n', { status: 404 })
     registry ??= import('./registry.ts').then(({ createRegistry }) => createRegistry(sources))
     const loaded = await registry
     return new Response(await loaded.metrics(), { headers: { 'content-type': loaded.contentType } })

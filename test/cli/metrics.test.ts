@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Installation, install, type RunningBinary, until } from '../harness/binary.ts'
+import { sendRaw } from '../harness/raw.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -44,6 +45,8 @@ test('are for this machine alone, in the text format, and nowhere on the port of
   const response = await fetch(url)
   expect(response.headers.get('content-type')).toStartWith('text/plain; version=0.0.4')
   expect((await fetch(new URL('/', url))).status).toBe(404)
+  expect(await sendRaw(url, 'GET /metrics HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 200 ')
+  expect(await sendRaw(url, 'GET //[ HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 404 ')
   expect((await panel.request('/metrics')).status).toBe(404)
 })
 
