@@ -29,7 +29,7 @@ const strict = { strictPath: true, normalize: false } as const
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
   const { clock, log, limiter, policies, clientAddress, credentials } = context
-  const guard = createGuard({ maxBodyBytes: context.config.maxBodyBytes })
+  const guard = createGuard({ maxBytes: context.config.maxBodyBytes, clock })
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 

@@ -34,6 +34,7 @@ export const catalogue = {
     error: 'method not allowed',
     message: 'This path does not take that method; see the Allow header',
   },
+  request_timeout: { status: 408, error: 'request timeout', message: 'The request body took too long; send it again' },
   conflict: { status: 409, error: 'conflict', message: 'The request conflicts with the present state' },
   precondition_failed: {
     status: 412,

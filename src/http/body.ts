@@ -1,22 +1,30 @@
 /** Reads a JSON body, strictly: size, media type, encoding, syntax, duplicate names. */
+import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 
 /** Levels of objects and arrays; the deepest body of ours has three. */
 const MAX_DEPTH = 16
+/** From its first byte on. A sender that is silent is cut off by the listener; one that trickles would stay for hours. */
+const MAX_BODY_MS = 30_000
 const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
+export type BodyLimits = {
+  /** A longer body is not read to its end. */
+  maxBytes: number
+  clock: Clock
+}
+
 /**
- * @param maxBytes a longer body is not read to its end
  * @returns the parsed body, or null when none was sent
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `bad_request`
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `bad_request`
  */
-export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
   const { headers } = request
   if (!hasBody(headers)) return null
   if (!JSON_MEDIA_TYPE.test(headers.get('content-type') ?? '') || headers.has('content-encoding')) {
     throw new AppError('unsupported_media_type')
   }
-  const bytes = await readBytes(request, maxBytes)
+  const bytes = await readBytes(request, limits)
   if (bytes.length === 0) return null
   return parseJson(bytes)
 }
@@ -25,15 +33,18 @@ function hasBody(headers: Headers): boolean {
   return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readBytes(request: Request, { maxBytes, clock }: BodyLimits): Promise<Uint8Array> {
   const tooLarge = () => new AppError('payload_too_large', `The request body must be at most ${maxBytes} bytes`)
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
   const chunks: Uint8Array[] = []
   let length = 0
+  let begunAt: number | undefined
   // A chunked body states no length beforehand: count while reading, and stop reading at the cap.
   for await (const chunk of request.body ?? []) {
     length += chunk.length
     if (length > maxBytes) throw tooLarge()
+    begunAt ??= clock.now()
+    if (clock.now() - begunAt > MAX_BODY_MS) throw new AppError('request_timeout', undefined, { connection: 'close' })
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { AppError } from '../core/errors.ts'
 import { isUsableFrom, type KeyRestrictions, type Principal } from '../core/principal.ts'
 import type { Scope } from '../core/scope.ts'
-import { readJson } from './body.ts'
+import { type BodyLimits, readJson } from './body.ts'
 import { type Visit, visit } from './visit.ts'
 
 /**
@@ -31,12 +31,12 @@ type Context = { request: Request; visit: Visit }
 /**
  * Gives routes the `auth` macro, which asks who calls and gives the handler a `principal`.
  *
- * @param options.maxBodyBytes the cap on a request body, in bytes
+ * @param bodyLimits of requests
  */
-export function createGuard({ maxBodyBytes }: { maxBodyBytes: number }) {
+export function createGuard(bodyLimits: BodyLimits) {
   return new Elysia({ name: 'guard' })
     .use(visit)
-    .decorate('maxBodyBytes', maxBodyBytes)
+    .decorate('bodyLimits', bodyLimits)
     .macro({
       auth(rights: Rights) {
         return {
@@ -53,9 +53,9 @@ export function createGuard({ maxBodyBytes }: { maxBodyBytes: number }) {
 
 /** Reads the body of a route that takes one. Elysia parses before it transforms, so it asks first who calls. */
 export function bodyOf(rights: Rights | 'anyone') {
-  return ({ request, visit, maxBodyBytes }: Context & { maxBodyBytes: number }) => {
+  return ({ request, visit, bodyLimits }: Context & { bodyLimits: BodyLimits }) => {
     if (rights !== 'anyone') authorize(visit, rights)
-    return readJson(request, maxBodyBytes)
+    return readJson(request, bodyLimits)
   }
 }
 

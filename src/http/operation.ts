@@ -80,7 +80,7 @@ function describe(operation: Operation, guardErrors: ErrorCode[], scope?: Scope 
   const codes = [
     ...always,
     ...guardErrors,
-    ...(operation.body ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(operation.body ? (['request_timeout', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(operation.idempotent ? (['conflict'] as const) : []),
     ...(operation.guarded ? (['precondition_failed'] as const) : []),
     ...(operation.errors ?? []),

@@ -347,10 +347,10 @@ describe('every operation', () => {
     expect(used).toEqual(new Set(SCOPES))
   })
 
-  test('has 422, for any query parameter may be mistyped, and 413 and 415 exactly when it takes a body', () => {
+  test('has 422, for any query parameter may be mistyped, and 408, 413 and 415 exactly when it takes a body', () => {
     for (const [name, { responses, requestBody }] of operations) {
-      const expected = requestBody ? ['413', '415', '422'] : ['422']
-      const stated = Object.keys(responses).filter((status) => ['413', '415', '422'].includes(status))
+      const expected = requestBody ? ['408', '413', '415', '422'] : ['422']
+      const stated = Object.keys(responses).filter((status) => ['408', '413', '415', '422'].includes(status))
       expect([name, stated]).toEqual([name, expected])
     }
   })

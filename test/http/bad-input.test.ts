@@ -1,6 +1,8 @@
 /** Requests that are wrong before any rule of a resource is: syntax, size, media type, framing. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { until } from '../harness/binary.ts'
+import { type ConnectionAnswer, openConnection } from '../harness/connection.ts'
 import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
 import { sendRaw } from '../harness/raw.ts'
 
@@ -143,6 +145,45 @@ describe('a large body', () => {
 
   test('of an anonymous login is refused too', async () => {
     expect((await panel.send('POST', '/auth/login', { rawBody: tenMebibytes() })).status).toBe(413)
+  })
+})
+
+describe('a body that comes slowly', () => {
+  async function beginning() {
+    const connection = await openConnection(Number(new URL(panel.origin).port))
+    const head = ['POST /api/v1/auth/api-keys HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${ada.token}`]
+    connection.write(`${[...head, 'Content-Type: application/json', 'Content-Length: 10000'].join('\r\n')}\r\n\r\n`)
+    return connection
+  }
+
+  test('is waited for', async () => {
+    const connection = await beginning()
+    connection.write('{"name":"slow"')
+    panel.clock.advance(29)
+    connection.write('}'.padEnd(10_000 - 14))
+    expect((await connection.answer()).status).toBe(201)
+    connection.close()
+  })
+
+  test('is 408 half a minute after its first byte, and its connection closed', async () => {
+    const connection = await beginning()
+    let answer: ConnectionAnswer | undefined
+    const answered = connection.answer().then((given) => {
+      answer = given
+    })
+    await until('the refusal', () => {
+      connection.write(' ')
+      panel.clock.advance(1)
+      return answer !== undefined
+    })
+    await answered
+    expect(answer?.status).toBe(408)
+    expect(JSON.parse(answer?.body ?? '')).toEqual({
+      data: null,
+      error: 'request timeout',
+      message: 'The request body took too long; send it again',
+    })
+    await until('the end of the connection', connection.isClosed)
   })
 })
 

@@ -5,6 +5,7 @@ import type { KeyRestrictions, Principal } from '../../src/core/principal.ts'
 import { createErrors } from '../../src/http/errors.ts'
 import { createGuard, type Rights } from '../../src/http/guard.ts'
 import { handOver, routeVisit } from '../../src/http/visit.ts'
+import { createTestClock } from '../harness/clock.ts'
 import { noLog } from '../harness/log.ts'
 
 /** A route that asks for these rights, called with a key that is limited so. */
@@ -13,7 +14,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
   const app = new Elysia()
     .use(errors.hook)
     .use(handOver)
-    .use(createGuard({ maxBodyBytes: 0 }))
+    .use(createGuard({ maxBytes: 0, clock: createTestClock() }))
     .get('/new', () => 'done', { auth: rights })
   const all = { scopes: undefined, allowsAddress: undefined, subscriptionId: undefined, ...restrictions }
   const principal: Principal = {
