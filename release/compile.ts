@@ -20,8 +20,8 @@ export async function compile(outfile: string, target?: Target): Promise<string[
   const unfinished = join(workshop, 'ncp')
   mkdirSync(workshop, { recursive: true })
   const result = await Bun.build({
-    // The second runs in a thread of its own.
-    entrypoints: ['src/main.ts', 'src/backup/worker.ts'],
+    // All but the first run in threads of their own.
+    entrypoints: ['src/main.ts', 'src/backup/worker.ts', 'src/db/disk-worker.ts'],
     // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
     minify: false,
     // Half the start-up time; it needs ESM, or the build machine's path would be baked in.

@@ -51,10 +51,8 @@ import { createPolicies } from './limiter/policies.ts'
 import { configuredMailer } from './mail/mailer.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createRequestCounters } from './metrics/requests.ts'
+import { BACKUP_THREAD, DISK_THREAD } from './threads.ts'
 import type { Certificate } from './tls/pem.ts'
-
-/** From here and not from beside it: in the binary everything is one file at the top, but for this one. */
-const BACKUP_THREAD = new URL('./backup/worker.ts', import.meta.url)
 
 export type Context = Awaited<ReturnType<typeof createContext>>
 
@@ -75,7 +73,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const inData = (name: string) => join(config.data, name)
 
   const storageLog = sparing(log, clock)
-  const store = openStore(inData('ncp.db'), clock.now(), { isNew: !existsSync(inData('totp.key')) })
+  const store = openStore(inData('ncp.db'), clock.now(), {
+    isNew: !existsSync(inData('totp.key')),
+    diskThread: DISK_THREAD,
+  })
   const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
 
   // Not a count, which takes longer with each user.
@@ -220,13 +221,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     log,
     store,
     limiter: createLimiter({ clock }),
-    policies: createPolicies({
-      login: config.limitLogin,
-      passwordReset: config.limitPasswordReset,
-      user: config.limitUser,
-      anonymous: config.limitAnonymous,
-      probe: config.limitProbe,
-    }),
+    policies: createPolicies(config),
     clientAddress: createClientAddress(parseRanges(config.trustedProxies)),
     passwords,
     tokens,

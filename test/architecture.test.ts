@@ -19,7 +19,7 @@ function layerOf(file: string): Layer {
   if (folder === 'features') return /^([a-z-]+-)?routes\.ts$|^model\.ts$/.test(name ?? '') ? 'routes' : 'service'
   if (folder === 'http') return 'http'
   if (folder === 'docs') return 'routes'
-  if (folder === 'app.ts' || folder === 'context.ts' || folder === 'lifecycle') return 'app'
+  if (['app.ts', 'context.ts', 'threads.ts', 'lifecycle'].includes(folder)) return 'app'
   if (folder === 'cli') return 'cli'
   if (folder === 'main.ts' && feature === undefined) return 'main'
   throw new Error(`${file} is in no layer: name one in this test`)
@@ -99,10 +99,11 @@ test('response headers are set in the visit, where `set.headers` would be lost',
 test('only what is in db/ knows SQLite', () => {
   expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
     'src/db/data-lock.ts',
-    'src/db/data-version.ts',
+    'src/db/disk-worker.ts',
     'src/db/migrate.ts',
     'src/db/snapshot.ts',
     'src/db/store.ts',
+    'src/db/wal-index.ts',
   ])
 })
 

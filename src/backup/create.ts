@@ -1,6 +1,6 @@
 /** Makes a backup while the panel runs: the database of one moment, the secrets, and a manifest. */
 import { mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { copyDatabase, inspectDatabase } from '../db/snapshot.ts'
 import { type Backup, backupName, type Manifest, manifestPath, pruneBackups, readBackup } from './catalogue.ts'
@@ -23,6 +23,11 @@ const RESERVE_BYTES = 64 * 1024 * 1024
 const UNFINISHED = '.unfinished-'
 const DAY_MS = 86_400_000
 
+/** Where the database of a backup is while it is being made. */
+export function unfinishedDatabase({ directory, nowMs }: Pick<CreateBackupOptions, 'directory' | 'nowMs'>): string {
+  return join(directory, `${UNFINISHED}${backupName(nowMs)}`, DATABASE)
+}
+
 /**
  * It gets its name when it is whole, checked and on the disk: what has the name of a backup is one.
  *
@@ -33,10 +38,10 @@ export async function createBackup({ data, directory, nowMs, version, keep }: Cr
   sweep(directory, nowMs)
   requireRoom(data, directory)
   const name = backupName(nowMs)
-  const unfinished = join(directory, `${UNFINISHED}${name}`)
+  const database = unfinishedDatabase({ directory, nowMs })
+  const unfinished = dirname(database)
   mkdirSync(unfinished, { mode: 0o700 })
   try {
-    const database = join(unfinished, DATABASE)
     copyDatabase(join(data, DATABASE), database)
     sync(database)
     const { problems, migrations } = inspectDatabase(database)

@@ -1,4 +1,5 @@
 /** A thread that makes one backup: reading a whole database takes seconds, which no request should wait for. */
+import { giveWay } from '../system/priority.ts'
 import { type CreateBackupOptions, createBackup } from './create.ts'
 
 export type WorkerAnswer = { name: string; bytes: number } | { failure: string }
@@ -6,6 +7,7 @@ export type WorkerAnswer = { name: string; bytes: number } | { failure: string }
 declare const self: Worker
 
 self.onmessage = async ({ data }: MessageEvent<CreateBackupOptions>) => {
+  giveWay()
   let answer: WorkerAnswer
   try {
     const { name, bytes } = await createBackup(data)

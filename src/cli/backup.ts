@@ -4,14 +4,15 @@ import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { type Backup, backupDirectory, listBackups, readBackup } from '../backup/catalogue.ts'
-import { createBackup } from '../backup/create.ts'
 import { restoreBackup } from '../backup/restore.ts'
+import { runBackup } from '../backup/run.ts'
 import { verifyBackup } from '../backup/verify.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { shareDirectory } from '../db/data-lock.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
+import { BACKUP_THREAD } from '../threads.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
 import { print, printJson } from './output.ts'
@@ -30,7 +31,9 @@ export function addBackup(program: Command): void {
       const release = shareDirectory(config.data)
       try {
         const directory = backupDirectory(config)
-        show(await createBackup({ data: config.data, directory, nowMs: systemClock.now(), version, keep }), json)
+        const options = { data: config.data, directory, nowMs: systemClock.now(), version, keep }
+        const { name } = await runBackup(BACKUP_THREAD, options)
+        show(readBackup(join(directory, name)), json)
       } finally {
         release()
       }

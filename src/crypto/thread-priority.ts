@@ -1,12 +1,10 @@
 /** Lets the threads that compute passwords give way to the one that answers requests. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { giveWay } from '../system/priority.ts'
 
 const THREADS = '/proc/self/task'
 /** The runtime's own name for threads in which native work runs beside the event loop; it takes new ones as it needs them. */
 const POOL = /^Bun Pool/
-/** A ninth of the weight that the event loop has while both want one core, and all of a core that is free. */
-const NICENESS = 10
 
 /** Milliseconds in which one look is enough: it takes a hundredth of a password's time, and new threads are rare. */
 const LOOK_AGAIN_MS = 100
@@ -20,9 +18,9 @@ export function lowerPoolPriority(): void {
   lookedAt = now
   try {
     for (const thread of readdirSync(THREADS)) {
-      if (POOL.test(readFileSync(`${THREADS}/${thread}/comm`, 'latin1'))) setPriority(Number(thread), NICENESS)
+      if (POOL.test(readFileSync(`${THREADS}/${thread}/comm`, 'latin1'))) giveWay(Number(thread))
     }
   } catch {
-    // Another system than Linux, or a sandbox that forbids it: then all threads are equal.
+    // Another system than Linux, or a thread that has ended meanwhile.
   }
 }

@@ -2,8 +2,19 @@
 
 import { AppError } from '../core/errors.ts'
 
-/** The beginnings of SQLite's codes: of a disk, a file system or a file, and not of a query. */
-const STORAGE = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN']
+/** The beginnings of codes, SQLite's and the system's: of a disk, a file system or a file, and not of a query. */
+const STORAGE = [
+  'EIO',
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_READONLY',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_CANTOPEN',
+]
 
 /** SQLite's or the system's code of an error, also of one that Drizzle has wrapped. */
 export function codeOf(error: unknown): string | undefined {

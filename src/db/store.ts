@@ -1,15 +1,17 @@
 /** The database behind two words, `read` and `write`. Nothing above this file knows that it is SQLite. */
 import { Database } from 'bun:sqlite'
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
 import { createDurations, type Durations } from '../core/durations.ts'
 import { AppError } from '../core/errors.ts'
+import { openFile } from '../system/open-files.ts'
 import { shareDirectory } from './data-lock.ts'
-import { createDataVersion } from './data-version.ts'
+import { createDiskThread } from './disk-thread.ts'
 import { codeOf, explainOpening } from './failures.ts'
 import { migrate } from './migrate.ts'
 import * as tables from './tables.ts'
+import { createDataVersion, mapWalIndex } from './wal-index.ts'
 
 /** A connection or a transaction, with Drizzle's query builder. Always `await` its queries. */
 export type Queries = BunSQLiteDatabase<typeof tables>
@@ -41,22 +43,28 @@ export type Store = {
   close(): Promise<void>
 }
 
+export type StoreOptions = {
+  /** Whether there may be none yet: an installation that lost its database must not get an empty one. */
+  isNew?: boolean
+  /** Where `disk-worker.ts` is, for who serves others meanwhile; without it, writing waits for the disk and stops everything. */
+  diskThread?: URL
+}
+
 /**
  * Opens the database file, making and migrating it where needed.
  *
  * @param path a file in a directory that exists; it gets mode 0600
  * @param nowMs the time to record for migrations
- * @param options.isNew whether there may be none yet: an installation that lost its database must not get an empty one
  * @throws Error when the file is newer than this program, damaged or locked, or while a backup is being restored
  */
-export function openStore(path: string, nowMs: number, { isNew = true }: { isNew?: boolean } = {}): Store {
+export function openStore(path: string, nowMs: number, { isNew = true, diskThread }: StoreOptions = {}): Store {
   let release: (() => void) | undefined
   try {
     release = shareDirectory(dirname(path))
     if (!isNew && sizeOf(path) === 0) {
       throw new Error(`${path} is gone, or empty: restore a backup with 'ncp backup restore'`)
     }
-    return open(path, nowMs, release)
+    return open(path, nowMs, release, diskThread)
   } catch (error) {
     release?.()
     throw explainOpening(error, path)
@@ -64,7 +72,7 @@ export function openStore(path: string, nowMs: number, { isNew = true }: { isNew
 }
 
 /** @param release gives the directory back */
-function open(path: string, nowMs: number, release: () => void): Store {
+function open(path: string, nowMs: number, release: () => void, diskThread: URL | undefined): Store {
   // SQLite would make the file 0644; its WAL and shared-memory files take the mode of the database file.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
@@ -83,21 +91,30 @@ function open(path: string, nowMs: number, release: () => void): Store {
   reader.run('PRAGMA busy_timeout = 5000')
   // The WAL index is there from the first read on.
   reader.query('SELECT 1 FROM schema_migrations').get()
-  const version = createDataVersion(reader, path)
+  const walIndex = mapWalIndex(path)
+  const version = createDataVersion(reader, walIndex)
+  const log = openFile(`${realpathSync(path)}-wal`)
+  const disk =
+    diskThread && walIndex && log !== undefined ? createDiskThread(diskThread, { database: path, log }) : undefined
 
   const tx = drizzle(writer, { schema: tables })
   const waits = createDurations()
   let turn: Promise<unknown> = Promise.resolve()
 
-  async function transaction<T>(work: (tx: Queries) => Promise<T>, askedAt: number, isDurable: boolean): Promise<T> {
-    // FULL: an acknowledged write survives a power cut. It can't be changed within a transaction.
-    writer.run(isDurable ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
+  async function transaction<T>(work: (tx: Queries) => Promise<T>, askedAt: number, isDurable: boolean) {
+    const isAside = disk?.isReady() ?? false
+    // Neither can be changed within a transaction. FULL: an acknowledged write survives a power cut.
+    writer.run(isDurable && !isAside ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
+    // The thread moves the log into the database, SQLite's own way would be within a commit.
+    writer.run(isAside ? 'PRAGMA wal_autocheckpoint = 0' : 'PRAGMA wal_autocheckpoint = 1000')
     await lockForWriting(writer)
     waits.add(performance.now() - askedAt)
+    const before = version()
     try {
       const result = await work(tx)
       writer.run('COMMIT')
-      return result
+      if (walIndex) disk?.checkpoint(walIndex.backlog())
+      return { result, synced: isAside && isDurable && version() !== before ? disk?.sync() : undefined }
     } catch (error) {
       // After a full disk, for one, SQLite has already rolled back by itself.
       if (writer.inTransaction) writer.run('ROLLBACK')
@@ -105,10 +122,13 @@ function open(path: string, nowMs: number, release: () => void): Store {
     }
   }
 
-  function inTurn<T>(work: (tx: Queries) => Promise<T>, isDurable: boolean): Promise<T> {
+  async function inTurn<T>(work: (tx: Queries) => Promise<T>, isDurable: boolean): Promise<T> {
     const askedAt = performance.now()
-    const result = turn.then(() => transaction(work, askedAt, isDurable))
-    turn = result.catch(() => undefined)
+    const done = turn.then(() => transaction(work, askedAt, isDurable))
+    // The next may write while this one waits for the disk: others see what it wrote, and nobody is told that it will stay.
+    turn = done.catch(() => undefined)
+    const { result, synced } = await done
+    await synced
     return result
   }
 
@@ -121,6 +141,7 @@ function open(path: string, nowMs: number, release: () => void): Store {
     sizes: () => ({ database: sizeOf(path), wal: sizeOf(`${path}-wal`) }),
     async close() {
       await turn
+      await disk?.stop()
       reader.close()
       try {
         // Into the database file, so that a copy of it alone is whole.

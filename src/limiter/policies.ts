@@ -10,16 +10,16 @@ export type Policies = {
   anonymous: Policy
 }
 
-/** Requests per minute. */
-export type Limits = { login: number; passwordReset: number; user: number; anonymous: number; probe: number }
+/** Requests per minute, as they are named in the configuration. */
+export type Limits = Record<'limitLogin' | 'limitPasswordReset' | 'limitUser' | 'limitAnonymous' | 'limitProbe', number>
 
 const WINDOW_SECONDS = 60
 
 export function createPolicies(limits: Limits): Policies {
   const policy = (name: string, limit: number): Policy => ({ name, limit, windowSeconds: WINDOW_SECONDS })
-  const login = policy('login', limits.login)
-  const passwordReset = policy('password-reset', limits.passwordReset)
-  const probe = policy('probe', limits.probe)
+  const login = policy('login', limits.limitLogin)
+  const passwordReset = policy('password-reset', limits.limitPasswordReset)
+  const probe = policy('probe', limits.limitProbe)
 
   return {
     byAddress(method, path) {
@@ -28,7 +28,7 @@ export function createPolicies(limits: Limits): Policies {
       if (path === '/livez' || path === '/readyz') return probe
       return undefined
     },
-    user: policy('user', limits.user),
-    anonymous: policy('anonymous', limits.anonymous),
+    user: policy('user', limits.limitUser),
+    anonymous: policy('anonymous', limits.limitAnonymous),
   }
 }

@@ -53,17 +53,44 @@ export function killBefore({ name, ordinal }: Call, command: string[], options: 
  */
 export async function refuseWrites(pid: number): Promise<() => Promise<void>> {
   const calls = 'pwrite64,ftruncate,fsync,fdatasync'
-  const settings = ['-f', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EROFS`]
-  const child = Bun.spawn(['strace', ...settings, '-p', `${pid}`], { stdout: 'ignore', stderr: 'pipe' })
-  let said = ''
-  for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
-    said += chunk
-    if (said.includes('attached')) break
+  return attach(pid, ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EROFS`])
+}
+
+/**
+ * Watches the calls of a running program, all threads of it.
+ *
+ * @param calls names, joined by commas
+ * @returns what ends it, and gives the lines, each with the thread that called: a call that takes its time is two of them
+ */
+export async function watchCalls(pid: number, calls: string): Promise<() => Promise<string[]>> {
+  const output = join(tmpdir(), `ncp-strace-${crypto.randomUUID()}`)
+  const detach = await attach(pid, ['-o', output, '-y', '-s', '64', '-e', `trace=${calls}`])
+  return async () => {
+    await detach()
+    const lines = readFileSync(output, 'utf8').split('\n')
+    rmSync(output)
+    return lines
   }
+}
+
+/** @returns what ends it */
+async function attach(pid: number, settings: string[]): Promise<() => Promise<void>> {
+  const child = Bun.spawn(['strace', '-f', ...settings, '-p', `${pid}`], { stdout: 'ignore', stderr: 'pipe' })
+  let said = ''
+  const attached = Promise.withResolvers<void>()
+  // To its end: it speaks of every thread that begins, and would end if nobody listened.
+  const listening = (async () => {
+    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
+      said += chunk
+      if (said.includes('attached')) attached.resolve()
+    }
+    attached.resolve()
+  })()
+  await attached.promise
   if (child.exitCode !== null) throw new Error(`strace ended: ${said}`)
   return async () => {
     child.kill('SIGTERM')
-    await child.exited
+    await Promise.all([child.exited, listening])
   }
 }
 

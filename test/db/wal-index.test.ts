@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { createDataVersion } from '../../src/db/data-version.ts'
+import { createDataVersion, mapWalIndex } from '../../src/db/wal-index.ts'
 
 let path: string
 let writer: Database
@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 test('nothing moves it but a commit', () => {
-  const version = createDataVersion(reader, path)
+  const version = createDataVersion(reader, mapWalIndex(path))
   const first = version()
   reader.query('SELECT * FROM t').all()
   writer.run('BEGIN IMMEDIATE')
@@ -41,7 +41,7 @@ test('nothing moves it but a commit', () => {
 })
 
 test('it moves whenever PRAGMA data_version does, whatever connections do', () => {
-  const version = createDataVersion(reader, path)
+  const version = createDataVersion(reader, mapWalIndex(path))
   using other = new Database(path)
   const pragma = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
   const steps: Record<string, () => unknown> = {
@@ -73,7 +73,7 @@ test('it moves whenever PRAGMA data_version does, whatever connections do', () =
 })
 
 test('a commit of another process has moved it when that process says so', async () => {
-  const version = createDataVersion(reader, path)
+  const version = createDataVersion(reader, mapWalIndex(path))
   const program = `
     const db = new (require('bun:sqlite').Database)(process.argv[1])
     for await (const line of console) { db.run('INSERT INTO t VALUES (3)'); process.stdout.write('done\\n') }`
@@ -90,8 +90,8 @@ test('a commit of another process has moved it when that process says so', async
   await child.exited
 })
 
-test('where the system does not tell which files are open, it is the PRAGMA', () => {
-  const version = createDataVersion(reader, join(path, '..'))
+test('where the index can not be mapped, it is the PRAGMA', () => {
+  const version = createDataVersion(reader, undefined)
   const first = version()
   writer.run('INSERT INTO t VALUES (1)')
   expect(version()).not.toBe(first)

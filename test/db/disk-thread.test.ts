@@ -1,0 +1,136 @@
+/** The thread that waits for the disk: it comes when there is much to write, and nothing depends on it. */
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CHECKPOINT_PAGES, createDiskThread, type DiskThread } from '../../src/db/disk-thread.ts'
+import { mapWalIndex, type WalIndex } from '../../src/db/wal-index.ts'
+import { openFile } from '../../src/system/open-files.ts'
+import { DISK_THREAD } from '../../src/threads.ts'
+import { until } from '../harness/binary.ts'
+
+let directory: string
+let writer: Database
+let index: WalIndex
+let log: number
+const disks: DiskThread[] = []
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const path = join(directory, 'data.db')
+  writer = new Database(path)
+  writer.run('PRAGMA journal_mode = WAL')
+  writer.run('PRAGMA wal_autocheckpoint = 0')
+  writer.run('CREATE TABLE t (n INTEGER)')
+  index = mapWalIndex(path) ?? fail('no index')
+  log = openFile(`${path}-wal`) ?? fail('no log')
+})
+afterEach(async () => {
+  for (const disk of disks.splice(0)) await disk.stop()
+  writer.close()
+  rmSync(directory, { recursive: true })
+})
+
+function fail(message: string): never {
+  throw new Error(message)
+}
+
+function create(thread = DISK_THREAD, descriptor = log): DiskThread {
+  const disk = createDiskThread(thread, { database: join(directory, 'data.db'), log: descriptor })
+  disks.push(disk)
+  return disk
+}
+
+async function started(disk: DiskThread): Promise<DiskThread> {
+  await until('the thread', () => disk.isReady())
+  return disk
+}
+
+/** A thread that does something else than ours. @param onJob what it does for a job, named `job` */
+function threadThat(onJob: string): URL {
+  const path = join(directory, 'thread.ts')
+  writeFileSync(
+    path,
+    `let syncs = 0
+     self.onmessage = ({ data: job }) => {
+       if (typeof job !== 'string') return self.postMessage({ done: 'start' })
+       if (job === 'end') return self.postMessage({ done: 'end' })
+       ${onJob}
+     }`,
+  )
+  return new URL(`file://${path}`)
+}
+
+const fill = (pages: number) =>
+  writer.run(
+    `INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${pages * 500}) SELECT i FROM n`,
+  )
+
+test('one write alone starts nothing; the next at once does', async () => {
+  const disk = create()
+  expect(disk.isReady()).toBe(false)
+  await Bun.sleep(0)
+  expect(disk.isReady()).toBe(false)
+  await started(disk)
+  await disk.sync()
+})
+
+test('many who ask while a sync is under way share the next', async () => {
+  const disk = await started(
+    create(threadThat(`if (++syncs <= 2) self.postMessage({ done: 'sync' }); else throw new Error('a third')`)),
+  )
+  await Promise.all(Array.from({ length: 10 }, () => disk.sync()))
+})
+
+test('what the system says of a failed sync is told to all who asked', async () => {
+  const disk = await started(create(DISK_THREAD, 1_000_000))
+  const asked = [disk.sync(), disk.sync()]
+  for (const answer of await Promise.allSettled(asked)) expect(answer).toMatchObject({ reason: { code: 'EBADF' } })
+})
+
+describe('a thread that dies', () => {
+  test('leaves nobody waiting', async () => {
+    const disk = await started(create(threadThat(`throw new Error('gone')`)))
+    await Promise.all([disk.sync(), disk.sync()])
+    expect(disk.isReady()).toBe(false)
+  })
+
+  test('hides no failure of the disk', async () => {
+    const disk = await started(create(threadThat(`throw new Error('gone')`), 1_000_000))
+    expect(await disk.sync().catch((error) => error.code)).toBe('EBADF')
+  })
+})
+
+describe('a checkpoint', () => {
+  test('is not made of little', async () => {
+    const disk = await started(create())
+    fill(10)
+    const before = index.backlog()
+    disk.checkpoint(before)
+    await disk.sync()
+    expect(index.backlog()).toBe(before)
+  })
+
+  test('moves the log into the database while the connection goes on writing', async () => {
+    const disk = await started(create())
+    fill(CHECKPOINT_PAGES * 2)
+    expect(index.backlog()).toBeGreaterThan(CHECKPOINT_PAGES)
+    disk.checkpoint(index.backlog())
+    await until('an empty log', () => {
+      writer.run('INSERT INTO t VALUES (1)')
+      return index.backlog() < CHECKPOINT_PAGES
+    })
+    expect(writer.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  })
+
+  test('lets a log start anew that never had a pause', async () => {
+    const disk = await started(create())
+    const size = () => Bun.file(join(directory, 'data.db-wal')).size
+    for (let i = 0; i < 5; i++) fill(CHECKPOINT_PAGES * 2)
+    disk.checkpoint(index.backlog())
+    await until('an empty log', () => index.backlog() === 0)
+    const full = size()
+    fill(CHECKPOINT_PAGES)
+    expect(size()).toBe(full)
+  })
+})
