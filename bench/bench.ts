@@ -1,7 +1,7 @@
 /**
  * Measures the panel and its peers beside a bare `Bun.serve`, and writes RESULTS.md and the plot.
  *
- *   bun run bench            everything; a quarter of an hour
+ *   bun run bench            everything; half an hour
  *   bun run bench --short    the panel alone; under two minutes, writes nothing
  */
 import { writeFileSync } from 'node:fs'
@@ -10,13 +10,14 @@ import { panelContests, peerContests, ROOT, removeRuns, WORK } from './contender
 import { compete, type Pace } from './contest.ts'
 import { LARGE, makeData, SMALL } from './data.ts'
 import { measureGrowth } from './growth.ts'
-import { measureLogins, measureStart, p99AtHalfLoad } from './moments.ts'
+import { measureLogins, measureMemory, measureStart, p99AtHalfLoad } from './moments.ts'
 import { plot } from './plot.ts'
 import type { Server } from './process.ts'
 import { formatTable, report } from './report.ts'
 
 export const SHORT: Pace = { rounds: 3, seconds: 1, warmUpSeconds: 3 }
 const FULL: Pace = { rounds: 5, seconds: 2, warmUpSeconds: 5 }
+const MEMORY_MINUTES = 10
 
 const isShort = process.argv.includes('--short')
 await Bun.$`${process.execPath} build.ts`.cwd(ROOT).quiet()
@@ -39,7 +40,8 @@ try {
     const logins = await measureLogins(small, 5)
     const large = await makeData(WORK, LARGE)
     const start = { small: await measureStart(small, 9), large: await measureStart(large, 9) }
-    writeFileSync(join(import.meta.dir, 'RESULTS.md'), await report({ results, p99, growth, logins, start }))
+    const memory = await measureMemory(small, MEMORY_MINUTES)
+    writeFileSync(join(import.meta.dir, 'RESULTS.md'), await report({ results, p99, growth, logins, start, memory }))
     writeFileSync(join(ROOT, 'docs/performance.svg'), plot(growth))
   }
 } finally {

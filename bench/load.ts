@@ -24,13 +24,15 @@ export type LoadOptions = {
   connections?: number
   /** Credentials that take turns, request by request, instead of the one in the headers. */
   credentials?: string[]
+  /** Bodies in JSON that take turns, posted. */
+  bodies?: string[]
   /** Milliseconds a connection waits before its next request, at random up to twice as long. */
   pauseMilliseconds?: number
 }
 
 export async function load(server: Server, { path, headers }: Request, options: LoadOptions): Promise<Run> {
   const { seconds, connections = 64 } = options
-  const script = options.credentials || options.pauseMilliseconds ? writeScript(options) : undefined
+  const script = options.credentials || options.bodies || options.pauseMilliseconds ? writeScript(options) : undefined
   const before = server.cpuMicroseconds()
   const output = await run(
     onClientCore([
@@ -74,17 +76,19 @@ function milliseconds(output: string, percentile: string): number {
   return Number(number) * ({ us: 0.001, ms: 1, s: 1000 }[unit] ?? Number.NaN)
 }
 
-function writeScript({ credentials, pauseMilliseconds }: LoadOptions): string {
+function writeScript({ credentials, bodies, pauseMilliseconds }: LoadOptions): string {
   const path = join(tmpdir(), `ncp-bench-${process.pid}-${performance.now()}.lua`)
   const lines = []
-  if (credentials) {
+  const values = credentials?.map((credential) => `Bearer ${credential}`) ?? bodies
+  if (values) {
     lines.push(
-      `local values = {${credentials.map((value) => `"Bearer ${value}"`).join(',')}}`,
+      `local values = {${values.map((value) => JSON.stringify(value)).join(',')}}`,
       'local requests = {}',
       'local turn = 0',
       'function init(args)',
+      ...(bodies ? ['  wrk.method = "POST"', '  wrk.headers["Content-Type"] = "application/json"'] : []),
       '  for i, value in ipairs(values) do',
-      '    wrk.headers["Authorization"] = value',
+      bodies ? '    wrk.body = value' : '    wrk.headers["Authorization"] = value',
       '    requests[i] = wrk.format()',
       '  end',
       'end',

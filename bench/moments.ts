@@ -2,8 +2,9 @@
 import { availableParallelism } from 'node:os'
 import { loadArgon2 } from '../src/crypto/argon2.ts'
 import { type Contest, keys, logIn, startPanel } from './contenders.ts'
-import { PASSWORD } from './data.ts'
+import { emailOf, PASSWORD } from './data.ts'
 import { load, median } from './load.ts'
+import type { Server } from './process.ts'
 
 export type Start = { milliseconds: number; residentMegabytes: number }
 
@@ -21,6 +22,22 @@ export async function measureStart(data: string, times: number): Promise<Start> 
   return {
     milliseconds: median(starts.map((start) => start.milliseconds)),
     residentMegabytes: median(starts.map((start) => start.residentMegabytes)),
+  }
+}
+
+/** Memory under full load, in megabytes at the end of each minute. */
+export async function measureMemory(data: string, minutes: number): Promise<number[]> {
+  const { server } = await startPanel(data)
+  const request = { path: '/api/v1/sites', headers: {} }
+  const megabytes: number[] = []
+  try {
+    for (let minute = 0; minute < minutes; minute++) {
+      await load(server, request, { seconds: 60, credentials: keys(20) })
+      megabytes.push(server.residentMegabytes())
+    }
+    return megabytes
+  } finally {
+    await server.stop()
   }
 }
 
@@ -43,6 +60,8 @@ export type Logins = {
   /** Of `GET /sites` while 64 logins run. */
   p50Milliseconds: number
   p99Milliseconds: number
+  /** While both run. */
+  residentMegabytes: number
 }
 
 const CONCURRENT = 64
@@ -54,39 +73,40 @@ export async function measureLogins(data: string, seconds: number): Promise<Logi
     const rates: { logins: number; hashes: number }[] = []
     for (let round = 0; round < 3; round++) {
       const hashes = await hashesPerSecond(seconds)
-      rates.push({ hashes, logins: await loginsPerSecond(seconds, (user) => logIn(server, user)) })
+      rates.push({ hashes, logins: await loginsPerSecond(server, seconds) })
     }
-    const busy = loginsPerSecond(seconds + 1, (user) => logIn(server, user))
+    const busy = loginsPerSecond(server, seconds + 1)
     await Bun.sleep(500)
     const others = await load(
       server,
       { path: '/api/v1/sites', headers: {} },
       { seconds, connections: 8, credentials: keys(20), pauseMilliseconds: 20 },
     )
+    const residentMegabytes = server.residentMegabytes()
     await busy
     return {
       perSecond: median(rates.map(({ logins }) => logins)),
       hashesPerSecond: median(rates.map(({ hashes }) => hashes)),
       p50Milliseconds: others.p50Milliseconds,
       p99Milliseconds: others.p99Milliseconds,
+      residentMegabytes,
     }
   } finally {
     await server.stop()
   }
 }
 
-async function loginsPerSecond(seconds: number, login: (user: number) => Promise<unknown>): Promise<number> {
-  const started = performance.now()
-  let done = 0
-  await Promise.all(
-    Array.from({ length: CONCURRENT }, async (_, i) => {
-      while (performance.now() - started < seconds * 1000) {
-        await login((i % 50) + 1)
-        done++
-      }
-    }),
-  )
-  return done / ((performance.now() - started) / 1000)
+/** @throws Error when one is refused: that costs less */
+async function loginsPerSecond(server: Server, seconds: number): Promise<number> {
+  const bodies = Array.from({ length: 50 }, (_, i) => JSON.stringify({ email: emailOf(i + 1), password: PASSWORD }))
+  const request = { path: '/api/v1/auth/login', headers: {} }
+  const { requestsPerSecond, refused, failed } = await load(server, request, {
+    seconds,
+    connections: CONCURRENT,
+    bodies,
+  })
+  if (refused + failed > 0) throw new Error(`${refused} logins were refused, ${failed} failed`)
+  return requestsPerSecond
 }
 
 async function hashesPerSecond(seconds: number): Promise<number> {

@@ -34,8 +34,9 @@ export async function report(measured: {
   growth: Series[]
   logins: Logins
   start: { small: Start; large: Start }
+  memory: number[]
 }): Promise<string> {
-  const { results, p99, growth, logins, start } = measured
+  const { results, p99, growth, logins, start, memory } = measured
   const version = async (command: string[]) => (await new Response(Bun.spawn(command).stdout).text()).trim()
   return `# Results
 
@@ -61,8 +62,10 @@ ${growth.map((series) => `${series.name}:\n\n${seriesTable(series)}`).join('\n\n
 | logins per second, 64 at a time | ${digits(logins.perSecond, 1)} |
 | password hashes per second, nothing else | ${digits(logins.hashesPerSecond, 1)} |
 | \`GET /sites\` while 64 logins run, p50 and p99 | ${digits(logins.p50Milliseconds, 1)} and ${digits(logins.p99Milliseconds, 1)} ms |
+| memory then | ${digits(logins.residentMegabytes, 0)} MB |
 | start to the first answer, 100 keys and 1,000,000 keys | ${digits(start.small.milliseconds, 0)} and ${digits(start.large.milliseconds, 0)} ms |
 | memory two seconds later | ${digits(start.small.residentMegabytes, 0)} and ${digits(start.large.residentMegabytes, 0)} MB |
+| memory under full load, at the end of each minute | ${memory.map((megabytes) => digits(megabytes, 0)).join(', ')} MB |
 `
 }
 

@@ -77,7 +77,8 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     isNew: !existsSync(inData('totp.key')),
     diskThread: DISK_THREAD,
   })
-  const passwords = createPasswords({ concurrent: availableParallelism(), queued: QUEUED_HASHES })
+  // One more than there are cores: it is there to be computed while the event loop sees to the one that is done.
+  const passwords = createPasswords({ concurrent: availableParallelism() + 1, queued: QUEUED_HASHES })
 
   // Not a count, which takes longer with each user.
   const hasUsers = async () => (await store.read.select({ id: userTable.id }).from(userTable).limit(1)).length > 0

@@ -41,7 +41,7 @@ export type Passwords = {
 }
 
 /**
- * @param limits.concurrent hashes at one time; more than the cores only makes each slower
+ * @param limits.concurrent hashes at one time. Those beyond the cores wait for a thread of the runtime
  * @param limits.queued hashes that may wait in each line; beyond, the caller gets 503 (ASVS V15.2.2)
  */
 export function createPasswords(limits: { concurrent: number; queued: number }): Passwords {
