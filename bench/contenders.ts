@@ -136,40 +136,61 @@ export async function panelContests(data: string, servers: Server[]): Promise<Co
   ]
 }
 
+type Peer = {
+  name: string
+  command: string[]
+  /** Path that answers once it serves. */
+  probe?: string
+  /** Of the list of sites. */
+  path?: string
+  credentialOf(server: Server): Promise<string>
+}
+
+const inPeers = (file: string) => join(import.meta.dir, 'peers', file)
+
+/** It makes its sites once it serves. @returns its static token */
+async function untilDirectusHasSites({ origin }: Server): Promise<string> {
+  const token = 'bench-token-0123456789'
+  for (;;) {
+    const response = await fetch(`${origin}/items/sites`, { headers: { authorization: `Bearer ${token}` } })
+    if (response.ok && ((await response.json()) as { data: unknown[] }).data.length === 5) return token
+    await response.arrayBuffer().catch(() => undefined)
+    await Bun.sleep(100)
+  }
+}
+
 /** Peers do the same job on the same data: five sites of a caller whose credential is checked and who is limited. */
 export async function peerContests(data: string, ceiling: Server, servers: Server[]): Promise<Contest[]> {
   const contests: Contest[] = []
-  const peers: { name: string; command: string[]; credentialOf(server: Server): Promise<string> }[] = [
-    {
-      name: 'Fastify, API key',
-      command: ['node', join(import.meta.dir, 'peers/fastify.js')],
-      credentialOf: async () => keyOf(1),
-    },
-    {
-      name: 'Fastify, JWT',
-      command: ['node', join(import.meta.dir, 'peers/fastify.js')],
-      credentialOf: async (server) => (await fetch(`${server.origin}/token`)).text(),
-    },
-    {
-      name: 'better-auth, API key',
-      command: [process.execPath, join(import.meta.dir, 'peers/better-auth.ts')],
-      credentialOf: async (server) => (await fetch(`${server.origin}/token`)).text(),
-    },
+  const token = async (server: Server) => (await fetch(`${server.origin}/token`)).text()
+  const peers: Peer[] = [
+    { name: 'Fastify, API key', command: ['node', inPeers('fastify.js')], credentialOf: async () => keyOf(1) },
+    { name: 'Fastify, JWT', command: ['node', inPeers('fastify.js')], credentialOf: token },
+    { name: 'better-auth, API key', command: [process.execPath, inPeers('better-auth.ts')], credentialOf: token },
   ]
-  for (const { name, command, credentialOf } of peers) {
+  if (existsSync(inPeers('directus/node_modules/directus'))) {
+    peers.push({
+      name: 'Directus, static token',
+      command: ['node', inPeers('directus/serve.js')],
+      probe: '/server/ping',
+      path: '/items/sites',
+      credentialOf: untilDirectusHasSites,
+    })
+  }
+  for (const { name, command, credentialOf, probe = '/token', path = PATH } of peers) {
     const port = nextPort++
     const directory = join(WORK, `run-${port}`)
     mkdirSync(directory, { recursive: true })
     cpSync(join(data, 'ncp.db'), join(directory, 'ncp.db'))
     const server = await startServer([...command, `${port}`, directory], {
       origin: `http://127.0.0.1:${port}`,
-      probe: '/token',
+      probe,
       env: { NODE_ENV: 'production' },
     })
     servers.push(server)
     const credential = await credentialOf(server)
-    const request = { path: PATH, headers: { authorization: `Bearer ${credential}` } }
-    const response = await fetch(`${server.origin}${PATH}`, { headers: request.headers })
+    const request = { path, headers: { authorization: `Bearer ${credential}` } }
+    const response = await fetch(`${server.origin}${path}`, { headers: request.headers })
     const { data: sites } = (await response.json()) as { data: unknown[] }
     if (response.status !== 200 || sites.length !== 5)
       throw new Error(`${name} does not do the job: ${response.status}`)
