@@ -12,6 +12,13 @@ import { actorOf, type Visit, visit } from './visit.ts'
 /** A disk is not mended in a moment. */
 const STORAGE_RETRY_SECONDS = '30'
 
+const bodyOf = (error: string, message: string) => JSON.stringify({ data: null, error, message })
+
+/** Made once: a flood of refusals says the same thing again and again. */
+const usualBodies = Object.fromEntries(
+  Object.entries(catalogue).map(([code, { error, message }]) => [code, bodyOf(error, message)]),
+) as Record<ErrorCode, string>
+
 export type ErrorOptions = {
   log: Log
   /** Told of the database's failures. */
@@ -28,12 +35,12 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
     else if (isStorageFailure(thrown))
       storageLog.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
     const { code, message, headers } = error ?? new AppError('internal')
-    const { status, error: text } = catalogue[code]
+    const { status, error: text, message: defaultMessage } = catalogue[code]
     const { request, route, responseHeaders } = visit
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: request.method, route: route?.pattern ?? '' })
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
     for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
-    return { status, body: JSON.stringify({ data: null, error: text, message }) }
+    return { status, body: message === defaultMessage ? usualBodies[code] : bodyOf(text, message) }
   }
 
   return {

@@ -32,6 +32,7 @@ case $1 in
     rm pid
     ;;
   start)
+    [ -f pid ] && kill -0 "$(cat pid)" 2>/dev/null && exit 0
     ./ncp serve --port 0 --no-tls >out 2>err &
     echo $! >pid
     while kill -0 "$(cat pid)" 2>/dev/null; do
@@ -50,7 +51,7 @@ beforeAll(() => {
   workshop = mkdtempSync(join(tmpdir(), 'ncp-upgrade-'))
 })
 afterAll(async () => {
-  await here?.remove()
+  await remove()
   rmSync(workshop, { recursive: true, force: true })
 })
 
@@ -107,9 +108,16 @@ const users = () => {
   return database.query<{ n: number }, []>('SELECT count(*) AS n FROM users').get()?.n
 }
 
+/** What runs in it was started by a script, and ends with nobody. */
+async function remove(): Promise<void> {
+  if (!here) return
+  systemctl('stop')
+  await here.remove()
+}
+
 /** Another installation, of this version, which serves. */
 async function installAnew(): Promise<void> {
-  await here?.remove()
+  await remove()
   here = await install()
   mkdirSync(here.path('bin'))
   writeFileSync(here.path('bin/systemctl'), SYSTEMCTL, { mode: 0o755 })
