@@ -12,7 +12,7 @@ const SETTLE_MS = 5
  * @throws Error as `createBackup` does
  */
 export async function runBackup(thread: URL, options: CreateBackupOptions): Promise<{ name: string; bytes: number }> {
-  const worker = new Worker(thread)
+  const worker = new Worker(thread, { smol: true })
   try {
     const answering = new Promise<WorkerAnswer>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<WorkerAnswer>) => resolve(data)

@@ -55,7 +55,7 @@ export function createDiskThread(thread: URL, files: DiskFiles): DiskThread {
   let waiting: Deferred | undefined
 
   function start(): void {
-    worker = new Worker(thread)
+    worker = new Worker(thread, { smol: true })
     worker.onmessage = ({ data }: MessageEvent<DiskAnswer>) => answered(data)
     worker.onerror = lost
     worker.postMessage(files)

@@ -25,6 +25,7 @@ Object.assign(process.env, {
   RATE_LIMITER_DURATION: '60',
   STORAGE_LOCAL_ROOT: join(directory, 'uploads'),
   EXTENSIONS_PATH: join(directory, 'extensions'),
+  PRESSURE_LIMITER_ENABLED: 'false',
   LOG_LEVEL: 'error',
   TELEMETRY: 'false',
 })
