@@ -1,11 +1,17 @@
 /** The contract's envelope: every response is `{data, error, message}`. */
 import { type TSchema, t } from 'elysia'
+import { catalogue, type ErrorCode } from '../core/errors.ts'
 
 export type Envelope<Data> = { data: Data; error: null; message: string }
 
 /** Wraps a success. Every route calls this itself, so that what it returns is what is sent. */
 export function envelope<Data>(data: Data, message = ''): Envelope<Data> {
   return { data, error: null, message }
+}
+
+/** Wraps an error. @param message the catalogue's, unless the thrower has something more precise to say */
+export function errorEnvelope(code: ErrorCode, message: string = catalogue[code].message) {
+  return { data: null, error: catalogue[code].error, message }
 }
 
 /** The schema of a success. */

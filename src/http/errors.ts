@@ -6,17 +6,16 @@ import type { Actor } from '../core/actor.ts'
 import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isStorageFailure } from '../db/failures.ts'
+import { errorEnvelope } from './envelope.ts'
 import { checksOf } from './schema.ts'
 import { actorOf, type Visit, visit } from './visit.ts'
 
 /** A disk is not mended in a moment. */
 const STORAGE_RETRY_SECONDS = '30'
 
-const bodyOf = (error: string, message: string) => JSON.stringify({ data: null, error, message })
-
 /** Made once: a flood of refusals says the same thing again and again. */
 const usualBodies = Object.fromEntries(
-  Object.entries(catalogue).map(([code, { error, message }]) => [code, bodyOf(error, message)]),
+  (Object.keys(catalogue) as ErrorCode[]).map((code) => [code, JSON.stringify(errorEnvelope(code))]),
 ) as Record<ErrorCode, string>
 
 export type ErrorOptions = {
@@ -35,12 +34,12 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
     else if (isStorageFailure(thrown))
       storageLog.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
     const { code, message, headers } = error ?? new AppError('internal')
-    const { status, error: text, message: defaultMessage } = catalogue[code]
+    const { status, message: usual } = catalogue[code]
     const { request, route, responseHeaders } = visit
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: request.method, route: route?.pattern ?? '' })
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
     for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
-    return { status, body: message === defaultMessage ? usualBodies[code] : bodyOf(text, message) }
+    return { status, body: message === usual ? usualBodies[code] : JSON.stringify(errorEnvelope(code, message)) }
   }
 
   return {

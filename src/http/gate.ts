@@ -30,6 +30,7 @@ export type GateOptions = {
   /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
   authenticate(bearer: string, address: string): Awaitable<Principal | undefined>
   clock: Clock
+  /** What is known of a path; undefined for one that nothing serves. */
   routeOf(path: string): Route | undefined
   /** Routes the request. */
   route: Fetch

@@ -1,5 +1,6 @@
 /** Opens the port: TLS, limits of the connection, and the last resort when even the error handler fails. */
 import { catalogue } from '../core/errors.ts'
+import { errorEnvelope } from './envelope.ts'
 import { baseHeaders } from './headers.ts'
 
 /** PEM. */
@@ -58,6 +59,6 @@ export function listen(
 }
 
 function lastResort(): Response {
-  const { status, error, message } = catalogue.internal
-  return new Response(JSON.stringify({ data: null, error, message }), { status, headers: baseHeaders })
+  const { status } = catalogue.internal
+  return new Response(JSON.stringify(errorEnvelope('internal')), { status, headers: baseHeaders })
 }

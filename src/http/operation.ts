@@ -2,7 +2,7 @@
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Scope } from '../core/scope.ts'
-import { ErrorEnvelope, envelopeOf } from './envelope.ts'
+import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
 import { type Access, bodyOf } from './guard.ts'
 import { closed } from './schema.ts'
 
@@ -138,10 +138,5 @@ function failures(codes: ErrorCode[]) {
 }
 
 function examplesOf(codes: Iterable<ErrorCode>) {
-  return Object.fromEntries(
-    [...codes].map((code) => {
-      const { error, message } = catalogue[code]
-      return [code, { value: { data: null, error, message } }]
-    }),
-  )
+  return Object.fromEntries([...codes].map((code) => [code, { value: errorEnvelope(code) }]))
 }
