@@ -1,7 +1,6 @@
 /** The whole story of a request, plugin by plugin. */
 import { Elysia } from 'elysia'
 import type { Context } from './context.ts'
-import { sparing } from './core/sparing-log.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { apiKeyRoutes } from './features/api-keys/routes.ts'
 import { auditRoutes } from './features/audit/routes.ts'
@@ -28,7 +27,7 @@ const strict = { strictPath: true, normalize: false } as const
 
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
-  const { clock, log, limiter, policies, clientAddress, credentials } = context
+  const { clock, log, storageLog, limiter, policies, clientAddress, credentials } = context
   const guard = createGuard({ maxBytes: context.config.maxBodyBytes, clock })
   const described = routes(context, guard)
   const docs = docsRoutes(described)
@@ -36,7 +35,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const routeOf = createRouteTable([...described.routes, ...docs.routes])
 
   // Whatever is thrown becomes the envelope; an unknown route too.
-  const errors = createErrors({ log, storageLog: sparing(log, clock), refused: context.incidents.refused })
+  const errors = createErrors({ log, storageLog, refused: context.incidents.refused })
 
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
   const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)

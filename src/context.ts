@@ -220,6 +220,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     config,
     clock,
     log,
+    storageLog,
     store,
     limiter: createLimiter({ clock }),
     policies: createPolicies(config),

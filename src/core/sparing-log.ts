@@ -1,5 +1,6 @@
 /** A log for what fails again and again while a disk does: told at once, and then once a minute. */
 import type { Clock } from './clock.ts'
+import { codeOf } from './error-code.ts'
 import type { Log } from './log.ts'
 
 const PAUSE_MS = 60_000
@@ -11,7 +12,8 @@ export function sparing(log: Log, clock: Clock): Log {
   return {
     ...log,
     error(fields, message) {
-      const key = `${message} ${codeIn(fields)}`
+      // The codes of SQLite and the system are few.
+      const key = `${message} ${codeOf((fields as { err?: unknown }).err)}`
       const last = told.get(key)
       const now = clock.now()
       // Also where the clock was put back.
@@ -23,11 +25,4 @@ export function sparing(log: Log, clock: Clock): Log {
       log.error(last && last.omitted > 0 ? { ...fields, omitted: last.omitted } : fields, message)
     },
   }
-}
-
-/** Of its error, or of what caused that: the codes of SQLite and the system are few. */
-function codeIn(fields: object): unknown {
-  const { err } = fields as { err?: unknown }
-  const { code, cause } = (err ?? {}) as { code?: unknown; cause?: unknown }
-  return code ?? (cause as { code?: unknown } | undefined)?.code
 }

@@ -10,24 +10,15 @@ export type DiskFiles = {
 }
 
 export type DiskJob = 'sync' | 'checkpoint' | 'end'
-export type DiskAnswer = {
-  done: 'start' | DiskJob
-  /** Pages that a checkpoint had to leave in the log, for somebody was reading older ones. */
-  left?: number
-  failure?: { message: string; code: string }
-}
+export type DiskAnswer = { done: 'start' | DiskJob; failure?: { message: string; code: string } }
 
 export type DiskThread = {
   /** Whether the thread is there for what is about to be written. It comes with the second write in a second. */
   isReady(): boolean
   /** Resolves when the log is on the disk as it is now. @throws Error of the system */
   sync(): Promise<void>
-  /**
-   * Begins to move what is in the log into the database file, if that is much.
-   *
-   * @param backlog pages in the log that are not in the database file yet
-   */
-  checkpoint(backlog: number): void
+  /** Begins to move what is in the log into the database file, if that is much. */
+  checkpoint(): void
   /** After what was asked before. */
   stop(): Promise<void>
 }
@@ -41,12 +32,14 @@ const IDLE_MS = 60_000
 
 /**
  * @param thread where `disk-worker.ts` is
+ * @param backlog pages in the log that are not in the database file yet
  */
-export function createDiskThread(thread: URL, files: DiskFiles): DiskThread {
+export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => number): DiskThread {
   let worker: Worker | undefined
   let isUp = false
   let isLost = false
   let isMoving = false
+  /** The backlog after the last checkpoint: what it had to leave, for somebody was reading older pages. */
   let left = 0
   let askedAt = Number.NEGATIVE_INFINITY
   let ended: Deferred | undefined
@@ -72,11 +65,11 @@ export function createDiskThread(thread: URL, files: DiskFiles): DiskThread {
     else if (ended) tell('end')
   }
 
-  function answered({ done, failure, ...answer }: DiskAnswer): void {
+  function answered({ done, failure }: DiskAnswer): void {
     if (done === 'start') isUp = failure === undefined
     if (done === 'checkpoint') {
       isMoving = false
-      left = answer.left ?? 0
+      left = backlog()
     }
     if (done === 'sync') {
       if (failure) syncing?.reject(Object.assign(new Error(failure.message), { code: failure.code }))
@@ -140,9 +133,9 @@ export function createDiskThread(thread: URL, files: DiskFiles): DiskThread {
       return promise
     },
 
-    checkpoint(backlog) {
-      // What can't be moved while somebody reads older pages, such as a backup, is not to be tried at every commit.
-      if (!isUp || isMoving || backlog - left < CHECKPOINT_PAGES) return
+    checkpoint() {
+      // What can't be moved while somebody reads, such as a backup, is not to be tried at every commit.
+      if (!isUp || isMoving || backlog() - left < CHECKPOINT_PAGES) return
       isMoving = true
       tell('checkpoint')
     },

@@ -18,36 +18,20 @@ function start(given: DiskFiles): void {
   database.run('PRAGMA busy_timeout = 0')
 }
 
-const PASSIVE = 'PRAGMA wal_checkpoint(PASSIVE)'
-const FULL = 'PRAGMA wal_checkpoint(FULL)'
-
-/** @returns pages in the log, and those of them that could not be moved */
-function checkpoint(pragma: typeof PASSIVE | typeof FULL): { log: number; left: number } {
-  const row = database.query<{ log: number; checkpointed: number }, []>(pragma).get()
-  const { log = 0, checkpointed = 0 } = row ?? {}
-  return { log, left: log - checkpointed }
-}
-
-const jobs: Record<DiskJob, () => number | undefined> = {
-  sync() {
-    fdatasyncSync(files.log)
-    return undefined
-  },
+const jobs: Record<DiskJob, () => void> = {
+  sync: () => fdatasyncSync(files.log),
   checkpoint() {
-    const { log, left } = checkpoint(PASSIVE)
-    return log > LONG_LOG ? checkpoint(FULL).left : left
+    const moved = database.query<{ log: number }, []>('PRAGMA wal_checkpoint(PASSIVE)').get()
+    if (moved && moved.log > LONG_LOG) database.run('PRAGMA wal_checkpoint(FULL)')
   },
-  end() {
-    database.close()
-    return undefined
-  },
+  end: () => database.close(),
 }
 
 self.onmessage = ({ data }: MessageEvent<DiskFiles | DiskJob>) => {
   const answer: DiskAnswer = { done: typeof data === 'string' ? data : 'start' }
   try {
     if (typeof data !== 'string') start(data)
-    else answer.left = jobs[data]() ?? 0
+    else jobs[data]()
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException
     answer.failure = { message, code }

@@ -1,5 +1,6 @@
 /** What can go wrong beneath the database, told apart from what is wrong with a request, and in words for the operator. */
 
+import { codeOf } from '../core/error-code.ts'
 import { AppError } from '../core/errors.ts'
 
 /** The beginnings of codes, SQLite's and the system's: of a disk, a file system or a file, and not of a query. */
@@ -15,13 +16,6 @@ const STORAGE = [
   'SQLITE_NOTADB',
   'SQLITE_CANTOPEN',
 ]
-
-/** SQLite's or the system's code of an error, also of one that Drizzle has wrapped. */
-export function codeOf(error: unknown): string | undefined {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  const { code } = (cause ?? {}) as { code?: unknown }
-  return typeof code === 'string' ? code : undefined
-}
 
 /** Whether the database could not be read or written. It may pass, and is nobody's mistake who asks. */
 export function isStorageFailure(error: unknown): boolean {

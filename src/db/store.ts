@@ -4,11 +4,12 @@ import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } fr
 import { dirname } from 'node:path'
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
 import { createDurations, type Durations } from '../core/durations.ts'
+import { codeOf } from '../core/error-code.ts'
 import { AppError } from '../core/errors.ts'
 import { openFile } from '../system/open-files.ts'
 import { shareDirectory } from './data-lock.ts'
 import { createDiskThread } from './disk-thread.ts'
-import { codeOf, explainOpening } from './failures.ts'
+import { explainOpening } from './failures.ts'
 import { migrate } from './migrate.ts'
 import * as tables from './tables.ts'
 import { createDataVersion, mapWalIndex } from './wal-index.ts'
@@ -95,7 +96,9 @@ function open(path: string, nowMs: number, release: () => void, diskThread: URL 
   const version = createDataVersion(reader, walIndex)
   const log = openFile(`${realpathSync(path)}-wal`)
   const disk =
-    diskThread && walIndex && log !== undefined ? createDiskThread(diskThread, { database: path, log }) : undefined
+    diskThread && walIndex && log !== undefined
+      ? createDiskThread(diskThread, { database: path, log }, walIndex.backlog)
+      : undefined
 
   const tx = drizzle(writer, { schema: tables })
   const waits = createDurations()
@@ -113,7 +116,7 @@ function open(path: string, nowMs: number, release: () => void, diskThread: URL 
     try {
       const result = await work(tx)
       writer.run('COMMIT')
-      if (walIndex) disk?.checkpoint(walIndex.backlog())
+      disk?.checkpoint()
       return { result, synced: isAside && isDurable && version() !== before ? disk?.sync() : undefined }
     } catch (error) {
       // After a full disk, for one, SQLite has already rolled back by itself.

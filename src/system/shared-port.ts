@@ -1,7 +1,7 @@
 /** Lets a newer listener of this process take over the port of the older ones without losing a connection. */
 import { ptr } from 'bun:ffi'
-import { readdirSync } from 'node:fs'
 import { libc } from './libc.ts'
+import { openDescriptors } from './open-files.ts'
 
 /** Of Linux, the same on x86-64 and arm64. */
 const SOL_SOCKET = 1
@@ -77,9 +77,7 @@ export function sharePort(port: number) {
 
 /** @returns the descriptors of this process that listen on `port` */
 function listenersOn(port: number): number[] {
-  return readdirSync('/proc/self/fd')
-    .map(Number)
-    .filter((descriptor) => isListening(descriptor) && portOf(descriptor) === port)
+  return openDescriptors().filter((descriptor) => isListening(descriptor) && portOf(descriptor) === port)
 }
 
 function isListening(descriptor: number): boolean {

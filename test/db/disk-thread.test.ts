@@ -36,7 +36,7 @@ function fail(message: string): never {
 }
 
 function create(thread = DISK_THREAD, descriptor = log): DiskThread {
-  const disk = createDiskThread(thread, { database: join(directory, 'data.db'), log: descriptor })
+  const disk = createDiskThread(thread, { database: join(directory, 'data.db'), log: descriptor }, index.backlog)
   disks.push(disk)
   return disk
 }
@@ -106,7 +106,7 @@ describe('a checkpoint', () => {
     const disk = await started(create())
     fill(10)
     const before = index.backlog()
-    disk.checkpoint(before)
+    disk.checkpoint()
     await disk.sync()
     expect(index.backlog()).toBe(before)
   })
@@ -115,7 +115,7 @@ describe('a checkpoint', () => {
     const disk = await started(create())
     fill(CHECKPOINT_PAGES * 2)
     expect(index.backlog()).toBeGreaterThan(CHECKPOINT_PAGES)
-    disk.checkpoint(index.backlog())
+    disk.checkpoint()
     await until('an empty log', () => {
       writer.run('INSERT INTO t VALUES (1)')
       return index.backlog() < CHECKPOINT_PAGES
@@ -127,7 +127,7 @@ describe('a checkpoint', () => {
     const disk = await started(create())
     const size = () => Bun.file(join(directory, 'data.db-wal')).size
     for (let i = 0; i < 5; i++) fill(CHECKPOINT_PAGES * 2)
-    disk.checkpoint(index.backlog())
+    disk.checkpoint()
     await until('an empty log', () => index.backlog() === 0)
     const full = size()
     fill(CHECKPOINT_PAGES)

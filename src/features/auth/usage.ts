@@ -1,10 +1,27 @@
 /** Remembers when a key or a session was last used, and writes it in batches off the request path. */
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import type { Credential } from '../../core/principal.ts'
+import { given, prepared } from '../../db/prepared.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions } from '../../db/tables.ts'
+
+// Prepared: thousands may have been used, and everybody waits meanwhile.
+const setUsed = prepared((tx) =>
+  tx
+    .update(apiKeys)
+    .set({ lastUsedAt: given('at') })
+    .where(eq(apiKeys.id, given('id')))
+    .prepare(),
+)
+const setSeen = prepared((tx) =>
+  tx
+    .update(sessions)
+    .set({ lastSeenAt: given('at') })
+    .where(eq(sessions.id, given('id')))
+    .prepare(),
+)
 
 export type Usage = ReturnType<typeof createUsage>
 
@@ -26,19 +43,8 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
     seen.clear()
     try {
       await store.writeSoon(async (tx) => {
-        // Prepared: thousands may have been used, and everybody waits meanwhile.
-        const setUsed = tx
-          .update(apiKeys)
-          .set({ lastUsedAt: sql`${sql.placeholder('at')}` })
-          .where(eq(apiKeys.id, sql.placeholder('id')))
-          .prepare()
-        const setSeen = tx
-          .update(sessions)
-          .set({ lastSeenAt: sql`${sql.placeholder('at')}` })
-          .where(eq(sessions.id, sql.placeholder('id')))
-          .prepare()
-        for (const [id, at] of keyTimes) await setUsed.run({ id, at })
-        for (const [id, at] of sessionTimes) await setSeen.run({ id, at })
+        for (const [id, at] of keyTimes) await setUsed(tx).run({ id, at })
+        for (const [id, at] of sessionTimes) await setSeen(tx).run({ id, at })
       })
     } catch (error) {
       putBack(keys, keyTimes)

@@ -1,0 +1,8 @@
+/** What SQLite or the system calls an error. */
+
+/** The code of what caused an error, as of one that Drizzle has wrapped, or else its own. */
+export function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const { code } = (cause ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : undefined
+}
