@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emailOf, keyOf, PASSWORD } from './data.ts'
 import type { Request } from './load.ts'
-import { type Server, startServer } from './process.ts'
+import { nextPort, type Server, startServer } from './process.ts'
 
 export const ROOT = join(import.meta.dir, '..')
 export const BINARY = join(ROOT, 'dist/ncp')
@@ -12,8 +12,6 @@ export const WORK = join(import.meta.dir, 'data')
 export const CALLERS = 20
 const PATH = '/api/v1/sites'
 const NO_LIMIT = '1000000'
-
-let nextPort = 20_000 + (process.pid % 20_000)
 
 /** One line of the table: the same request to a server and to a ceiling that sends the same bytes. */
 export type Contest = {
@@ -33,7 +31,7 @@ export async function startPanel(
   data: string,
   options: { tls?: boolean; env?: Record<string, string>; anyCore?: boolean; fresh?: boolean } = {},
 ): Promise<Panel> {
-  const port = nextPort++
+  const port = nextPort()
   const directory = options.fresh === false ? data : join(WORK, `run-${port}`)
   if (directory !== data) {
     rmSync(directory, { recursive: true, force: true })
@@ -51,7 +49,7 @@ export async function startPanel(
       NCP_LIMIT_ANONYMOUS: NO_LIMIT,
       NCP_LIMIT_PROBE: NO_LIMIT,
       NCP_LOG_FILE: join(directory, 'requests.log'),
-      NCP_METRICS_PORT: `${nextPort++}`,
+      NCP_METRICS_PORT: `${nextPort()}`,
       ...options.env,
     },
   })
@@ -60,7 +58,7 @@ export async function startPanel(
 
 /** Starts a ceiling that answers with the bytes and headers of a response. */
 export async function startCeiling(response: Response, tls?: { cert: string; key: string }): Promise<Server> {
-  const port = nextPort++
+  const port = nextPort()
   mkdirSync(WORK, { recursive: true })
   const answer = join(WORK, `ceiling-${port}.json`)
   // Bun writes these two itself.
@@ -146,15 +144,15 @@ type Peer = {
   credentialOf(server: Server): Promise<string>
 }
 
+const DIRECTUS_TOKEN = 'bench-token-0123456789'
 const inPeers = (file: string) => join(import.meta.dir, 'peers', file)
 
 /** It makes its sites once it serves. @returns its static token */
 async function untilDirectusHasSites({ origin }: Server): Promise<string> {
-  const token = 'bench-token-0123456789'
   for (;;) {
-    const response = await fetch(`${origin}/items/sites`, { headers: { authorization: `Bearer ${token}` } })
-    if (response.ok && ((await response.json()) as { data: unknown[] }).data.length === 5) return token
-    await response.arrayBuffer().catch(() => undefined)
+    const response = await fetch(`${origin}/items/sites`, { headers: { authorization: `Bearer ${DIRECTUS_TOKEN}` } })
+    const { data } = (await response.json()) as { data?: unknown[] }
+    if (data?.length === 5) return DIRECTUS_TOKEN
     await Bun.sleep(100)
   }
 }
@@ -171,14 +169,14 @@ export async function peerContests(data: string, ceiling: Server, servers: Serve
   if (existsSync(inPeers('directus/node_modules/directus'))) {
     peers.push({
       name: 'Directus, static token',
-      command: ['node', inPeers('directus/serve.js')],
+      command: ['node', inPeers('directus/serve.js'), DIRECTUS_TOKEN],
       probe: '/server/ping',
       path: '/items/sites',
       credentialOf: untilDirectusHasSites,
     })
   }
   for (const { name, command, credentialOf, probe = '/token', path = PATH } of peers) {
-    const port = nextPort++
+    const port = nextPort()
     const directory = join(WORK, `run-${port}`)
     mkdirSync(directory, { recursive: true })
     cpSync(join(data, 'ncp.db'), join(directory, 'ncp.db'))

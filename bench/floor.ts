@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Contest, WORK } from './contenders.ts'
 import { compete } from './contest.ts'
-import { type Server, startServer } from './process.ts'
+import { nextPort, type Server, startServer } from './process.ts'
 import { formatTable } from './report.ts'
 
 /** A request header read, the peer's address, the URL, response headers of its own, a line in the log. */
@@ -16,11 +16,10 @@ const NEEDS: Need[] = ['header', 'address', 'url', 'headers', 'log']
 const PACE = { rounds: 7, seconds: 1, warmUpSeconds: 2 }
 const REQUEST = { path: '/api/v1/sites', headers: { authorization: `Bearer ncp_${'0'.repeat(64)}` } }
 
-let nextPort = 20_000 + (process.pid % 20_000)
 const servers: Server[] = []
 
 async function start(needs: Need[]): Promise<Server> {
-  const port = nextPort++
+  const port = nextPort()
   const command = [process.execPath, join(import.meta.dir, 'floor-server.ts'), `${port}`, needs.join(',')]
   const log = join(WORK, `run-floor-${port}.log`)
   const server = await startServer([...command, log], { origin: `http://127.0.0.1:${port}`, probe: '/' })

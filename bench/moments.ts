@@ -1,7 +1,7 @@
 /** What is measured once and not by the request: the start, memory, logins, and what logins do to the others. */
 import { availableParallelism } from 'node:os'
 import { loadArgon2 } from '../src/crypto/argon2.ts'
-import { type Contest, keys, logIn, startPanel } from './contenders.ts'
+import { CALLERS, type Contest, keys, logIn, startPanel } from './contenders.ts'
 import { emailOf, PASSWORD } from './data.ts'
 import { load, median } from './load.ts'
 import type { Server } from './process.ts'
@@ -32,7 +32,7 @@ export async function measureMemory(data: string, minutes: number): Promise<numb
   const megabytes: number[] = []
   try {
     for (let minute = 0; minute < minutes; minute++) {
-      await load(server, request, { seconds: 60, credentials: keys(20) })
+      await load(server, request, { seconds: 60, credentials: keys(CALLERS) })
       megabytes.push(server.residentMegabytes())
     }
     return megabytes
@@ -79,7 +79,7 @@ export async function measureLogins(data: string, seconds: number): Promise<Logi
     await Bun.sleep(500)
     const others = []
     for (let round = 0; round < 3; round++) {
-      const options = { seconds, connections: 8, credentials: keys(20), pauseMilliseconds: 20 }
+      const options = { seconds, connections: 8, credentials: keys(CALLERS), pauseMilliseconds: 20 }
       others.push(await load(server, { path: '/api/v1/sites', headers: {} }, options))
     }
     const residentMegabytes = server.residentMegabytes()

@@ -20,6 +20,11 @@ export type Server = {
   stop(): Promise<void>
 }
 
+let port = 20_000 + (process.pid % 20_000)
+
+/** A port that nobody else of this run has. */
+export const nextPort = () => port++
+
 export const canPin = cpus().length > 1
 
 /** @param command program and arguments */

@@ -5,8 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const [port, directory] = process.argv.slice(2)
-const TOKEN = 'bench-token-0123456789'
+const [token, port, directory] = process.argv.slice(2)
 const origin = `http://127.0.0.1:${port}`
 const command = join(dirname(createRequire(import.meta.url).resolve('directus/package.json')), 'cli.js')
 for (const folder of ['uploads', 'extensions']) mkdirSync(join(directory, folder), { recursive: true })
@@ -16,7 +15,7 @@ Object.assign(process.env, {
   SECRET: 'x'.repeat(64),
   ADMIN_EMAIL: 'user1@example.com',
   ADMIN_PASSWORD: 'correct horse battery',
-  ADMIN_TOKEN: TOKEN,
+  ADMIN_TOKEN: token,
   HOST: '127.0.0.1',
   PORT: port,
   PUBLIC_URL: origin,
@@ -58,7 +57,7 @@ await post(
 )
 
 async function post(path, body) {
-  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const response = await fetch(origin + path, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
 }
