@@ -114,7 +114,7 @@ test('keys and tokens are 256 random bits, no two alike', async () => {
   const { token } = await panel.customer()
   const keys = await Promise.all(Array.from({ length: 100 }, () => panel.key(token)))
   expect(new Set(keys).size).toBe(100)
-  // Each of 16 digits about as often as any other: 6,400 digits, chi-square with 15 degrees of freedom, p = 1e-9.
+  // Each of 16 digits about as often as the others: 6,400 digits, chi-square with 15 degrees of freedom, p = 1e-9.
   const counts = new Map<string, number>()
   for (const digit of keys.join('').replaceAll('ncp_', '')) counts.set(digit, (counts.get(digit) ?? 0) + 1)
   const expected = (100 * 64) / 16
