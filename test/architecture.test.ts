@@ -101,6 +101,7 @@ test('only what is in db/ knows SQLite', () => {
     'src/db/data-lock.ts',
     'src/db/disk-worker.ts',
     'src/db/migrate.ts',
+    'src/db/schema.ts',
     'src/db/snapshot.ts',
     'src/db/store.ts',
     'src/db/wal-index.ts',

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import { formatTimestamp, parseTimestamp } from '../core/timestamp.ts'
+import { sizeOfRegularFile } from './files.ts'
 
 export type Manifest = {
   format: 1
@@ -29,7 +30,9 @@ export function backupDirectory({ backupDir, data }: Pick<Config, 'backupDir' | 
   return backupDir ?? join(data, 'backups')
 }
 
-const MANIFEST = 'manifest.json'
+export const MANIFEST = 'manifest.json'
+/** Some ten thousand files; a backup of ours has a dozen. */
+const MAX_MANIFEST_BYTES = 1024 * 1024
 const NAME = /^ncp-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/
 
 /** @param nowMs milliseconds since the epoch */
@@ -39,24 +42,54 @@ export function backupName(nowMs: number): string {
 
 export const manifestPath = (backup: string): string => join(backup, MANIFEST)
 
-/** @throws Error for a directory that holds no backup, or one that this program can't read */
+/** @throws Error for a directory that holds no backup, or one that this program cannot read */
 export function readBackup(path: string): Backup {
-  let manifest: Manifest
-  try {
-    manifest = JSON.parse(readFileSync(manifestPath(path), 'utf8'))
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Error(
-      `${path} is no backup: its ${MANIFEST} ${code === undefined ? 'is damaged' : `can't be read (${code})`}`,
-    )
-  }
-  const createdAt = parseTimestamp(`${manifest.created_at}`)
-  if (manifest.format !== 1 || createdAt === undefined || !Array.isArray(manifest.files)) {
+  const manifest = readManifest(path)
+  const createdAt = isManifest(manifest) ? parseTimestamp(manifest.created_at) : undefined
+  if (!isManifest(manifest) || createdAt === undefined) {
     throw new Error(`${path} is no backup that this version of ncp can read`)
   }
   const bytes = manifest.files.reduce((sum, { size }) => sum + size, 0)
   return { name: path.split('/').at(-1) ?? path, path, createdAt, bytes, manifest }
 }
+
+function readManifest(path: string): unknown {
+  const size = sizeOfRegularFile(path, MANIFEST)
+  const reason =
+    size === undefined
+      ? 'is missing'
+      : size === 'irregular'
+        ? 'is no regular file'
+        : size > MAX_MANIFEST_BYTES
+          ? `is longer than ${MAX_MANIFEST_BYTES} bytes`
+          : undefined
+  if (reason !== undefined) throw new Error(`${path} is no backup: its ${MANIFEST} ${reason}`)
+  try {
+    return JSON.parse(readFileSync(manifestPath(path), 'utf8'))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `${path} is no backup: its ${MANIFEST} ${code === undefined ? 'is damaged' : `cannot be read (${code})`}`,
+    )
+  }
+}
+
+/** Its words are printed: whoever wrote them must not write to the operator's terminal. */
+function isManifest(value: unknown): value is Manifest {
+  const { format, version, created_at, schema, files } = (value ?? {}) as Record<keyof Manifest, unknown>
+  return (
+    format === 1 &&
+    typeof created_at === 'string' &&
+    isPlainWord(version) &&
+    isPlainWord(schema) &&
+    Array.isArray(files) &&
+    files.every(
+      (file) => typeof file?.path === 'string' && Number.isSafeInteger(file.size) && typeof file.sha256 === 'string',
+    )
+  )
+}
+
+const isPlainWord = (value: unknown): boolean => typeof value === 'string' && /^[\w.+-]{0,64}$/.test(value)
 
 /** @returns the oldest first, without those that can't be read; none where there is no such directory */
 export function listBackups(directory: string): Backup[] {

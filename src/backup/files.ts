@@ -6,6 +6,7 @@ import {
   createReadStream,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -17,23 +18,21 @@ export const DATABASE = 'ncp.db'
 /** What SQLite keeps beside it. */
 export const DATABASE_COMPANIONS = ['ncp.db-wal', 'ncp.db-shm']
 
-const SAFE_PATH = /^(?:[\w-][\w.-]*\/)?[\w-][\w.-]*$/
+/** Besides the database: without `totp.key` every second factor would be lost, and without `jwt.key` every session. */
+const SECRETS = ['jwt.key', 'totp.key', 'initial-admin-password']
+const CERTIFICATE_FILE = /^tls\/[\w-][\w.-]*$/
 
-/** Whether a path is a plain name, at most one directory down: the only ones that a backup holds. */
-export function isSafePath(path: string): boolean {
-  return SAFE_PATH.test(path)
+/** Whether a backup may hold a file of this path. Any other could lead out of it, or replace what steers a restore. */
+export function isBackupPath(path: string): boolean {
+  return path === DATABASE || SECRETS.includes(path) || CERTIFICATE_FILE.test(path)
 }
 
-/**
- * Besides the database: without `totp.key` every second factor would be lost, and without `jwt.key` every session.
- *
- * @returns paths below the data directory, of the files that are there
- */
+/** @returns paths below the data directory, of the files besides the database that a backup holds and that are there */
 export function companionFiles(directory: string): string[] {
   const tls = existsSync(join(directory, 'tls')) ? readdirSync(join(directory, 'tls')).map((name) => `tls/${name}`) : []
-  return ['jwt.key', 'totp.key', 'initial-admin-password', ...tls].filter((name) => {
+  return [...SECRETS, ...tls].filter((name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false })
-    return isSafePath(name) && found?.isFile() === true
+    return isBackupPath(name) && found?.isFile() === true
   })
 }
 
@@ -43,6 +42,20 @@ export function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
   sync(to)
+}
+
+/**
+ * The size of a file below a directory that may be somebody else's work, where a pipe would block whoever reads it and a
+ * link lead anywhere.
+ *
+ * @returns bytes; undefined where there is no such file, and 'irregular' for anything but a regular file in a real directory
+ */
+export function sizeOfRegularFile(directory: string, path: string): number | 'irregular' | undefined {
+  const parent = lstatSync(join(directory, dirname(path)), { throwIfNoEntry: false })
+  if (parent?.isDirectory() === false) return 'irregular'
+  const found = lstatSync(join(directory, path), { throwIfNoEntry: false })
+  if (!found) return undefined
+  return found.isFile() ? found.size : 'irregular'
 }
 
 /** Waits until a file, or the names in a directory, are on the disk. */

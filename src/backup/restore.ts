@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from '../db/data-lock.ts'
 import { type Backup, backupName } from './catalogue.ts'
 import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, sync } from './files.ts'
-import { verifyBackup } from './verify.ts'
+import { type AuditProof, type Sealed, verifyBackup } from './verify.ts'
 
 export type RestoreOptions = {
   backup: Backup
@@ -12,6 +12,7 @@ export type RestoreOptions = {
   data: string
   /** Milliseconds since the epoch. */
   nowMs: number
+  proveAudit: AuditProof
 }
 
 /** Where a backup is copied to, before anything is replaced. */
@@ -24,13 +25,17 @@ const STAGED = 'restoring'
  * @returns where the files are that were there before; undefined where there were none
  * @throws Error when the backup is not whole, or while a panel or a command is at work
  */
-export async function restoreBackup({ backup, data, nowMs }: RestoreOptions): Promise<string | undefined> {
-  const problems = await verifyBackup(backup)
-  if (problems.length > 0) throw new Error(`${backup.path} can't be restored: ${problems.join('; ')}`)
+export async function restoreBackup({ backup, data, nowMs, proveAudit }: RestoreOptions): Promise<string | undefined> {
+  const refuseUnless = async (place: Sealed) => {
+    const problems = await verifyBackup(place, proveAudit)
+    if (problems.length > 0) throw new Error(`${backup.path} cannot be restored: ${problems.join('; ')}`)
+  }
+  await refuseUnless(backup)
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const release = seizeDirectory(data)
   if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
   try {
+    await stage(backup, join(data, STAGED), refuseUnless)
     return replaceFiles(backup, data, backupName(nowMs))
   } finally {
     release()
@@ -40,8 +45,6 @@ export async function restoreBackup({ backup, data, nowMs }: RestoreOptions): Pr
 function replaceFiles({ path, manifest }: Backup, data: string, name: string): string | undefined {
   const inData = (...names: string[]) => join(data, ...names)
   const files = manifest.files.map((file) => file.path)
-  // All of it on this disk first: from then on nothing but names changes.
-  stage(files, path, inData(STAGED))
   const { aside, old } = readRestoreMark(data) ?? { aside: `before-restore-${name}`, old: filesIn(data) }
   mark(data, { backup: resolve(path), aside, old })
   setAside(old, data, inData(aside))
@@ -55,10 +58,15 @@ function replaceFiles({ path, manifest }: Backup, data: string, name: string): s
   return old.length > 0 ? inData(aside) : undefined
 }
 
-function stage(files: string[], from: string, to: string): void {
+/**
+ * All of it on this disk first: from then on nothing but names changes. The copy is checked again, since the backup may have
+ * changed after its own check.
+ */
+async function stage({ path, manifest }: Backup, to: string, check: (copy: Sealed) => Promise<void>): Promise<void> {
   rmSync(to, { recursive: true, force: true })
   try {
-    for (const file of files) copyPrivately(join(from, file), join(to, file))
+    for (const file of manifest.files) copyPrivately(join(path, file.path), join(to, file.path))
+    await check({ path: to, manifest })
   } catch (error) {
     // A disk that is full needs its room.
     rmSync(to, { recursive: true, force: true })

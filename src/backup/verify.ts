@@ -1,44 +1,72 @@
-/** Whether a backup can be trusted: every file as it was written, the database whole, the secrets usable. */
-import { statSync } from 'node:fs'
+/** Whether a backup can be trusted: what its manifest names and no more, the database as the panel makes it, the secrets usable. */
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadSecret } from '../crypto/secret.ts'
 import { migrations as ours } from '../db/migrations.ts'
+import { schemaProblems } from '../db/schema.ts'
 import { inspectDatabase } from '../db/snapshot.ts'
-import type { Backup } from './catalogue.ts'
-import { DATABASE, hashOfFile, isSafePath } from './files.ts'
+import { type Backup, MANIFEST } from './catalogue.ts'
+import { DATABASE, hashOfFile, isBackupPath, sizeOfRegularFile } from './files.ts'
 
 /** Without them a database is of no use. */
 const REQUIRED = [DATABASE, 'jwt.key', 'totp.key']
 
-/** @returns everything that is wrong; nothing for a good one */
-export async function verifyBackup({ path, manifest }: Backup): Promise<string[]> {
-  // It is read before anything is known of it: no path of it may lead out of the backup.
-  if (!manifest.files.every(({ path }) => isSafePath(path))) return ['its manifest names files outside of the backup']
-  const problems = REQUIRED.filter((name) => !manifest.files.some((file) => file.path === name)).map(
-    (name) => `${name} is not in it`,
-  )
-  for (const file of manifest.files) {
-    const found = statSync(join(path, file.path), { throwIfNoEntry: false })
-    if (!found) problems.push(`${file.path} is missing`)
-    else if (found.size !== file.size || (await hashOfFile(join(path, file.path))) !== file.sha256) {
-      problems.push(`${file.path} is not as it was written`)
-    }
-  }
-  // What is damaged has been said; looking into it would only say so again.
-  if (problems.length > 0) return problems
+/** Proves the audit log in a database file that nobody else has open. @returns what is wrong with it */
+export type AuditProof = (database: string) => Promise<string[]>
 
-  const database = inspectDatabase(join(path, DATABASE))
-  problems.push(...database.problems.map((problem) => `${DATABASE}: ${problem}`))
-  const known = ours.map(({ name }) => name)
-  if (database.migrations.some((name, position) => known[position] !== name)) {
-    problems.push(`${DATABASE} is of a newer version of ncp (${manifest.version}); use that one`)
-  }
-  for (const name of ['jwt.key', 'totp.key']) {
-    try {
-      loadSecret(join(path, name), { create: false })
-    } catch {
-      problems.push(`${name} holds no secret`)
+export type Sealed = Pick<Backup, 'path' | 'manifest'>
+
+/** @returns everything that is wrong; nothing for a good one */
+export async function verifyBackup(backup: Sealed, proveAudit: AuditProof): Promise<string[]> {
+  const problems = await fileProblems(backup)
+  // What is damaged has been said; looking into it would only say so again.
+  return problems.length > 0 ? problems : contentProblems(backup, proveAudit)
+}
+
+async function fileProblems({ path: directory, manifest: { files } }: Sealed): Promise<string[]> {
+  // It is read before anything is known of it: no path of it may lead out of the backup.
+  if (!files.every(({ path }) => isBackupPath(path))) return ['its manifest names files that no backup holds']
+  const named = new Set(files.map(({ path }) => path))
+  if (named.size < files.length) return ['its manifest names a file twice']
+  const problems = REQUIRED.filter((name) => !named.has(name)).map((name) => `${name} is not in it`)
+  for (const { path, size, sha256 } of files) {
+    const found = sizeOfRegularFile(directory, path)
+    if (found === undefined) problems.push(`${path} is missing`)
+    else if (found === 'irregular') problems.push(`${path} is no regular file`)
+    else if (found !== size || (await hashOfFile(join(directory, path))) !== sha256) {
+      problems.push(`${path} is not as it was written`)
     }
   }
-  return problems
+  // SQLite would play a log that lies beside the database into it.
+  const extra = entriesOf(directory).filter((path) => path !== MANIFEST && !named.has(path))
+  return [...problems, ...extra.map((path) => `${JSON.stringify(path).slice(1, -1)} is not in its manifest`)]
+}
+
+/** Names in the backup and in its one directory, as paths below it. */
+function entriesOf(directory: string): string[] {
+  return readdirSync(directory).flatMap((name) =>
+    name === 'tls' ? readdirSync(join(directory, name)).map((inner) => `tls/${inner}`) : [name],
+  )
+}
+
+async function contentProblems({ path, manifest }: Sealed, proveAudit: AuditProof): Promise<string[]> {
+  const inBackup = (name: string) => join(path, name)
+  const { problems: damage, migrations } = inspectDatabase(inBackup(DATABASE))
+  if (damage.length > 0) return damage.map((problem) => `${DATABASE}: ${problem}`)
+  if (migrations.some((name, position) => ours[position]?.name !== name)) {
+    return [`${DATABASE} is of a newer version of ncp (${manifest.version}); use that one`]
+  }
+  const schema = schemaProblems(inBackup(DATABASE), migrations.length)
+  if (schema.length > 0) return schema.map((problem) => `${DATABASE}: ${problem}`)
+  const unusable = ['jwt.key', 'totp.key'].filter((name) => !holdsSecret(inBackup(name)))
+  return [...unusable.map((name) => `${name} holds no secret`), ...(await proveAudit(inBackup(DATABASE)))]
+}
+
+function holdsSecret(path: string): boolean {
+  try {
+    loadSecret(path, { create: false })
+    return true
+  } catch {
+    return false
+  }
 }

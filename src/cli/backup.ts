@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { shareDirectory } from '../db/data-lock.ts'
+import { auditProblems } from '../features/audit/prove-file.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
 import { BACKUP_THREAD } from '../threads.ts'
 import { configOf, withSettings } from './flags.ts'
@@ -53,8 +54,8 @@ export function addBackup(program: Command): void {
     .argument('[backup]', 'its name, or the path of its directory (default: the newest)')
     .action(async (name: string | undefined, _: unknown, command: Command) => {
       const found = find(await configOf(command), name)
-      const problems = await verifyBackup(found)
-      if (problems.length > 0) throw new Error(`${found.path} can't be restored:\n${problems.join('\n')}`)
+      const problems = await verifyBackup(found, auditProblems)
+      if (problems.length > 0) throw new Error(`${found.path} cannot be restored:\n${problems.join('\n')}`)
       print(`${found.name} is good: version ${found.manifest.version}, schema ${found.manifest.schema}`)
     })
 
@@ -65,7 +66,12 @@ export function addBackup(program: Command): void {
       const config = await configOf(command)
       const found = find(config, name)
       becomeOwnerOf(config.data)
-      const aside = await restoreBackup({ backup: found, data: config.data, nowMs: systemClock.now() })
+      const aside = await restoreBackup({
+        backup: found,
+        data: config.data,
+        nowMs: systemClock.now(),
+        proveAudit: auditProblems,
+      })
       print(`restored ${found.name} of ${formatTimestamp(found.createdAt)} into ${config.data}`)
       if (aside !== undefined) print(`what was there before is in ${aside}; delete it when you don't need it any more`)
       print("what was revoked since is valid again: 'ncp session revoke-all --everybody' and 'ncp key revoke' end it")

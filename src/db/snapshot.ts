@@ -1,6 +1,9 @@
 /** A copy of a database that others are writing to, and whether a database file is whole. */
 import { Database } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Queries } from './store.ts'
+import * as tables from './tables.ts'
 
 /**
  * Copies the committed state of one moment, without holding up anybody: readers and writers go on. Not synced to disk yet.
@@ -41,5 +44,19 @@ export function inspectDatabase(path: string): DatabaseReport {
     return { problems: [(error as Error).message], migrations: [] }
   } finally {
     database?.close()
+  }
+}
+
+/**
+ * Opens a database that no panel has open, such as that of a backup, for the time of `work`. Changes nothing.
+ *
+ * @throws Error for a file that is no database, and whatever `work` throws
+ */
+export async function readDatabase<T>(path: string, work: (read: Queries) => Promise<T>): Promise<T> {
+  const database = new Database(path, { readonly: true, strict: true })
+  try {
+    return await work(drizzle(database, { schema: tables }))
+  } finally {
+    database.close()
   }
 }

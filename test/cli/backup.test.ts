@@ -158,7 +158,7 @@ describe('a backup', () => {
     ['a damaged manifest', /manifest\.json is damaged/, (path) => writeFileSync(`${path}/manifest.json`, '{')],
     [
       'a manifest that leads elsewhere',
-      /names files outside of the backup/,
+      /names files that no backup holds/,
       (path) => {
         const manifest = { format: 1, version: '0', created_at: '2026-01-01T00:00:00Z', schema: '' }
         const files = [{ path: '../../ncp.db', size: 1, sha256: '' }]

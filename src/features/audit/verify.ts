@@ -21,7 +21,7 @@ const PAGE = 1000
  *
  * @param anchor a link from an earlier verification, which must still be in the chain
  */
-export async function verifyChain(store: Store, anchor?: Link): Promise<Verification> {
+export async function verifyChain(store: Pick<Store, 'read'>, anchor?: Link): Promise<Verification> {
   const horizon = await horizonOf(store.read)
   let head: Link = horizon
   let lastPruned: Link = { id: 0, hash: horizon.hash }
