@@ -45,7 +45,8 @@ import { createInitialAdmin } from './features/users/initial-admin.ts'
 import { createUsers } from './features/users/users.ts'
 import { createAccessTokens } from './http/access-token.ts'
 import { createPageCache } from './http/page-cache.ts'
-import { createClientAddress, parseRanges } from './limiter/address.ts'
+import { parseRanges } from './limiter/address.ts'
+import { createClientAddress } from './limiter/client-address.ts'
 import { createLimiter } from './limiter/limiter.ts'
 import { createPolicies } from './limiter/policies.ts'
 import { configuredMailer } from './mail/mailer.ts'
@@ -224,7 +225,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     store,
     limiter: createLimiter({ clock }),
     policies: createPolicies(config),
-    clientAddress: createClientAddress(parseRanges(config.trustedProxies)),
+    clientAddress: createClientAddress(parseRanges(config.trustedProxies), log),
     passwords,
     tokens,
     credentials,

@@ -1,4 +1,4 @@
-/** Client addresses: which one a request comes from, and which ones count as the same client. */
+/** IP addresses: how they are written, which ranges they are in, and which ones count as the same client. */
 import ipaddr from 'ipaddr.js'
 
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -10,9 +10,18 @@ export type ClientAddress = {
   group: string
 }
 
-const UNKNOWN: ClientAddress = { address: 'unknown', group: 'unknown' }
-/** Peers seen lately; parsing an IPv6 address costs more than the rest of the gate. */
-const MEMO_ENTRIES = 10_000
+/** The address of a translator between IPv6 and IPv4 holds that of its client in the last 32 bits (RFC 6052 §2.1). */
+const TRANSLATED: AddressRange = [ipaddr.IPv6.parse('64:ff9b::'), 96]
+/** What no translated address may hold (RFC 6052 §3.1), or a stranger could take the form of a trusted proxy. */
+const NEVER_TRANSLATED = new Set([
+  'unspecified',
+  'broadcast',
+  'multicast',
+  'linkLocal',
+  'loopback',
+  'carrierGradeNat',
+  'private',
+])
 
 /**
  * @param texts CIDR ranges or single addresses, IPv4 or IPv6
@@ -49,49 +58,26 @@ export function normalizeRange(text: string): string | undefined {
 /** Makes the function that tells whether an address is in one of the ranges. */
 export function createAddressFilter(ranges: readonly AddressRange[]): (address: string) => boolean {
   return (text) => {
-    if (!isAddress(text)) return false
-    const ip = ipaddr.process(text)
-    return ranges.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
+    const ip = parseAddress(text)
+    return ip !== undefined && ranges.some(([range, bits]) => range.kind() === ip.kind() && ip.match(range, bits))
   }
 }
 
-/**
- * Makes the function that tells a request's client. `X-Forwarded-For` is read right to left, and only as far as the
- * hops are trusted proxies: what stands further left was written by the client (ASVS V4.1.3).
- */
-export function createClientAddress(trustedProxies: readonly AddressRange[]) {
-  const memo = new Map<string, ClientAddress>()
-  const isTrusted = createAddressFilter(trustedProxies)
+/** @returns undefined for a text that is no address */
+export function describeAddress(text: string): ClientAddress | undefined {
+  const ip = parseAddress(text)
+  if (!ip) return undefined
+  const address = ip.toString()
+  return { address, group: ip instanceof ipaddr.IPv6 ? `${networkOf(ip)}/64` : address }
+}
 
-  function describe(text: string): ClientAddress {
-    const known = memo.get(text)
-    if (known) return known
-    if (!isAddress(text)) return UNKNOWN
-    const ip = ipaddr.process(text)
-    const address = ip.toString()
-    const group = ip instanceof ipaddr.IPv6 ? `${networkOf(ip)}/64` : address
-    const client = { address, group }
-    if (memo.size >= MEMO_ENTRIES) memo.clear()
-    memo.set(text, client)
-    return client
-  }
-
-  /**
-   * @param peer the socket's address; undefined when the connection is already gone
-   * @param forwardedFor the `X-Forwarded-For` header
-   */
-  return function clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress {
-    if (peer === undefined) return UNKNOWN
-    if (trustedProxies.length === 0 || forwardedFor === null || !isTrusted(peer)) return describe(peer)
-    const hops = forwardedFor.split(',').map((hop) => hop.trim())
-    let client = peer
-    while (hops.length > 0 && isTrusted(client)) {
-      const hop = hops.pop() ?? ''
-      if (!isAddress(hop)) break
-      client = hop
-    }
-    return describe(client)
-  }
+/** IPv4 written as IPv6 is IPv4. A zone names an interface of the machine that wrote it, and means nothing on another. */
+function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (!isAddress(text)) return undefined
+  const ip = ipaddr.process(text.replace(/%.*/, ''))
+  if (!(ip instanceof ipaddr.IPv6) || !ip.match(TRANSLATED)) return ip
+  const client = new ipaddr.IPv4(ip.toByteArray().slice(12))
+  return NEVER_TRANSLATED.has(client.range()) ? ip : client
 }
 
 /** Four decimal parts or IPv6; the library alone also takes `1.2.3` and `0x7f.1`. */
