@@ -126,7 +126,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   })
   const sessions = createSessions({ store, clock, audit, flushUsage: usage.settle })
   const throttle = createThrottle(essentials)
-  const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents })
+  const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents, readSettings: settings.read })
   const password = createPasswordService({
     ...essentials,
     incidents,

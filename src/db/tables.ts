@@ -245,7 +245,7 @@ export const auditLog = sqliteTable(
     targetType: text('target_type'),
     targetId: integer('target_id'),
     result: text({ enum: ['success', 'failure', 'refused'] }).notNull(),
-    /** The error's code, where there was one. */
+    /** The `error` that the client was sent, where there was one. */
     reason: text(),
     /** How often, where failures and refusals are summed up. */
     times: integer().notNull(),

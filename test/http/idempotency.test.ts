@@ -233,6 +233,7 @@ describe('an API key', () => {
 
   test('asked for again with the fresh code that its user must send gets the same answer', async () => {
     const { freshCode } = await enrol(panel, ada.token)
+    await panel.patch('/admin/settings', await panel.admin(), { require_code_for_api_keys: true })
     const create = (name: string) => post<{ id: number }>('/auth/api-keys', 'fresh', { name, totp_code: freshCode() })
     const first = await create('Deploy')
     expect(first.status).toBe(201)
@@ -248,6 +249,7 @@ describe('an API key', () => {
       200,
       expect.stringContaining('was rotated by the first of these requests'),
     ])
+    await panel.patch('/admin/settings', await panel.admin(), { require_code_for_api_keys: false })
   })
 
   test('of many requests at once is one', async () => {

@@ -32,7 +32,7 @@ export type ApiKeysOptions = {
   /** Writes pending uses, so that `lastUsedAt` is right in the list that follows. */
   flushUsage(): Promise<void>
   notify: Notify
-  /** @throws AppError `two_factor_required`, `two_factor_invalid` */
+  /** Asks for a code where the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
   /** @throws AppError `not_found`, `forbidden` */
   findSubscription(principal: Principal, id: number): Promise<unknown>
@@ -58,7 +58,7 @@ export type ApiKeyChanges = {
   expiresAt?: number | null
 }
 
-/** A fresh code of the second factor, for what gives a key or a longer life to one. */
+/** A fresh code of the second factor, which the settings may want for what gives a key or a longer life to one. */
 type Proof = { totpCode: string | undefined }
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
@@ -112,11 +112,11 @@ export function createApiKeys(options: ApiKeysOptions) {
     tx: Queries,
     actor: Actor,
     action: 'api_key.create' | 'api_key.change' | 'api_key.rotate' | 'api_key.delete',
-    { id, userId, name, keyPrefix: prefix }: ApiKey,
+    { id, userId, name, keyPrefix }: ApiKey,
     details: Details = {},
   ): Promise<void> {
     const target = { type: 'api_key' as const, id }
-    await audit(tx, actor, { action, accountId: userId, target, details: { name, prefix, ...details } })
+    await audit(tx, actor, { action, accountId: userId, target, details: { name, keyPrefix, ...details } })
   }
 
   const present = (row: ApiKey) => withoutPast(row, clock.now())
@@ -145,7 +145,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
 
     /**
-     * Makes a key for the caller, who with 2FA on proves it with a fresh code.
+     * Makes a key for the caller, who with 2FA on sends a fresh code where the settings ask for one.
      *
      * @returns the row, and the key, which is nowhere else
      * @throws AppError `validation_error` for an expiry that has passed, `not_found` and `forbidden` for a subscription,
@@ -178,7 +178,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
 
     /**
-     * Renames a key, or changes its expiry, which with 2FA on takes a fresh code.
+     * Renames a key, or changes its expiry, which takes a fresh code where a new key does.
      *
      * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` for an expiry that has passed,
      * `conflict` for a key that has expired, `two_factor_required`, `two_factor_invalid`
@@ -248,7 +248,7 @@ export function createApiKeys(options: ApiKeysOptions) {
         const { name, keyPrefix: prefix, previousValidUntil } = row
         await notify(tx, caller.userId, { kind: 'api_key_rotated', name, prefix, previousValidUntil })
         await record(tx, caller, 'api_key.rotate', row, {
-          previousPrefix: before.keyPrefix,
+          previousKeyPrefix: before.keyPrefix,
           previousValidUntil: timeOrNull(previousValidUntil),
         })
         await conclude?.(tx, { row, key })

@@ -25,7 +25,12 @@ const CIDR_LENGTH = 49
 const GRACE_SECONDS = { minimum: 0, maximum: 7 * 24 * 60 * 60, default: 24 * 60 * 60 }
 
 const name = () => label(['Deploy script'])
-const freshCode = (when: string) => t.Optional({ ...totpCode(), description: `Required with 2FA on${when}` })
+/** @param when it is asked for, where not always */
+const freshCode = (when = '') =>
+  t.Optional({
+    ...totpCode(),
+    description: `Where the setting \`require_code_for_api_keys\` is on, required with 2FA on${when}; ignored otherwise`,
+  })
 const range = () =>
   text({
     maxLength: CIDR_LENGTH,
@@ -59,7 +64,7 @@ export const CreateApiKey = closed({
     ...idIn([1]),
     description: 'The one subscription that the key sees; absent means all',
   }),
-  totp_code: freshCode(''),
+  totp_code: freshCode(),
 })
 export const ChangeApiKey = closed({
   name: t.Optional(name()),
@@ -76,7 +81,7 @@ export const RotateApiKey = closed({
     ...whole({ ...GRACE_SECONDS, example: GRACE_SECONDS.default }),
     description: 'How long the old secret still works; a day when absent',
   }),
-  totp_code: freshCode(''),
+  totp_code: freshCode(),
 })
 
 const keyPrefix = () =>

@@ -47,7 +47,7 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
           id: 'createApiKey',
           summary: 'Create an API key',
           description:
-            'The only response that holds the key. Without `expires_at` it is valid until it is deleted. A user with two-factor authentication on sends a fresh `totp_code`.',
+            'The only response that holds the key. Without `expires_at` it is valid until it is deleted. A JWT is enough, also for a user with two-factor authentication on; where the setting `require_code_for_api_keys` is on, such a user sends a fresh `totp_code`.',
           tag,
           body: true,
           idempotent: true,
@@ -135,7 +135,7 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
           id: 'rotateApiKey',
           summary: 'Give an API key another secret',
           description:
-            'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, one before that no longer. A user with two-factor authentication on sends a fresh `totp_code`.',
+            'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, one before that no longer. Takes a `totp_code` where creating a key does.',
           tag,
           body: true,
           idempotent: true,

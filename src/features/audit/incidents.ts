@@ -113,7 +113,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   }
 
   function failed(actor: Actor, event: AuditEvent, code: ErrorCode): void {
-    note(actor, event, { result: 'failure', reason: code })
+    note(actor, event, { result: 'failure', reason: catalogue[code].error })
   }
 
   return {
@@ -125,7 +125,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     /** A request that was turned away: for its credential, its rights, or its number. */
     refused(actor: Actor, code: ErrorCode, details: { method: string; route: string }): void {
       const accountId = actor.kind === 'user' ? actor.userId : null
-      note(actor, { action: 'request', accountId, details }, { result: 'refused', reason: code })
+      note(actor, { action: 'request', accountId, details }, { result: 'refused', reason: catalogue[code].error })
     },
 
     /**

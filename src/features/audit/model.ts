@@ -43,7 +43,9 @@ export const AuditEntryModel = t.Object(
     target_type: nullable(t.String({ examples: ['site'] })),
     target_id: nullable(idOut()),
     result: choice(['success', 'failure', 'refused']),
-    reason: nullable(t.String({ examples: ['invalid_credentials'] })),
+    reason: nullable(
+      t.String({ examples: ['invalid credentials'], description: 'The `error` of the answer; null for a success' }),
+    ),
     times: wholeOut({ minimum: 1, examples: [1], description: 'Failures and refusals of one kind are summed up' }),
     details: t.Record(t.String(), t.Unknown()),
   },

@@ -20,12 +20,15 @@ export type SecondFactorOptions = {
   secretBox: SecretBox
   throttle: Throttle
   incidents: Incidents
+  /** Whether a fresh code is asked for, where the contract asks for a JWT alone. */
+  readSettings(): Promise<{ requireCodeForApiKeys: boolean }>
 }
 
 export type SecondFactor = ReturnType<typeof createSecondFactor>
 
 /**
- * Does `work` in one transaction that first spends a fresh code of a caller who has enrolled.
+ * Does `work` in one transaction of the caller's session, which first spends a fresh code of a caller who has enrolled,
+ * where the settings ask for one. Elsewhere a code is ignored.
  *
  * @throws AppError `two_factor_required`, `two_factor_invalid`, and whatever `work` throws
  */
@@ -35,7 +38,8 @@ export type WithFreshCode = <T>(
   work: (tx: Queries) => Promise<T>,
 ) => Promise<T>
 
-export function createSecondFactor({ store, clock, secretBox, throttle, incidents }: SecondFactorOptions) {
+export function createSecondFactor(options: SecondFactorOptions) {
+  const { store, clock, secretBox, throttle, incidents, readSettings } = options
   const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
 
   /**
@@ -79,6 +83,13 @@ export function createSecondFactor({ store, clock, secretBox, throttle, incident
 
   const withFreshCode: WithFreshCode = async (caller, code, work) => {
     const { userId, origin } = caller
+    const { requireCodeForApiKeys } = await readSettings()
+    if (!requireCodeForApiKeys) {
+      return store.write(async (tx) => {
+        await requireSession(tx, caller)
+        return work(tx)
+      })
+    }
     const asksForCode = await isEnrolled(store.read, userId)
     if (asksForCode && code) {
       const admitted = await throttle.admit(userId, origin.group)

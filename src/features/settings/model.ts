@@ -1,6 +1,6 @@
 /** What `/admin/settings` takes and gives. */
 import { t } from 'elysia'
-import { choice, closed, whole } from '../../http/schema.ts'
+import { choice, closed, flag, whole } from '../../http/schema.ts'
 import {
   AUDIT_RETENTION_DAYS,
   BACKUP_INTERVAL_HOURS,
@@ -8,6 +8,7 @@ import {
   JWT_TTL_SECONDS,
   MAX_API_KEYS,
   REQUIRE_TWO_FACTOR,
+  SETTING_NAMES,
   type SettingChanges,
   type SettingValues,
 } from './settings.ts'
@@ -20,6 +21,10 @@ const backupIntervalHours = () =>
   whole({ ...BACKUP_INTERVAL_HOURS, example: 24, description: 'Hours between two backups; 0 makes none' })
 const backupKeep = () => whole({ ...BACKUP_KEEP, example: 7, description: 'How many scheduled backups are kept' })
 const maxApiKeys = () => whole({ ...MAX_API_KEYS, example: 50 })
+const requireCodeForApiKeys = () =>
+  flag(
+    'Whether a user with two-factor authentication on sends a fresh `totp_code` to create, rotate or extend an API key',
+  )
 
 export const ChangeSettings = closed({
   jwt_ttl_seconds: t.Optional(jwtTtlSeconds()),
@@ -28,6 +33,7 @@ export const ChangeSettings = closed({
   backup_interval_hours: t.Optional(backupIntervalHours()),
   backup_keep: t.Optional(backupKeep()),
   max_api_keys_per_user: t.Optional(maxApiKeys()),
+  require_code_for_api_keys: t.Optional(requireCodeForApiKeys()),
 })
 
 export const SettingsModel = t.Object(
@@ -38,32 +44,20 @@ export const SettingsModel = t.Object(
     backup_interval_hours: backupIntervalHours(),
     backup_keep: backupKeep(),
     max_api_keys_per_user: maxApiKeys(),
+    require_code_for_api_keys: requireCodeForApiKeys(),
   },
   { additionalProperties: false, title: 'Settings' },
 )
 
+const wireNames = Object.entries(SETTING_NAMES) as [keyof SettingValues, keyof typeof SettingsModel.static][]
+
 export function toSettings(values: SettingValues) {
-  return {
-    jwt_ttl_seconds: values.jwtTtlSeconds,
-    require_2fa: values.requireTwoFactor,
-    audit_retention_days: values.auditRetentionDays,
-    backup_interval_hours: values.backupIntervalHours,
-    backup_keep: values.backupKeep,
-    max_api_keys_per_user: values.maxApiKeys,
-  }
+  const named = wireNames.map(([key, name]) => [name, values[key]])
+  return Object.fromEntries(named) as typeof SettingsModel.static
 }
 
 /** From the wire's names to the service's; what is absent stays absent. */
 export function toSettingChanges(body: typeof ChangeSettings.static): SettingChanges {
-  const { jwt_ttl_seconds: jwtTtlSeconds, require_2fa: requireTwoFactor } = body
-  const { backup_interval_hours: backupIntervalHours, backup_keep: backupKeep } = body
-  const { audit_retention_days: auditRetentionDays, max_api_keys_per_user: maxApiKeys } = body
-  return {
-    ...(jwtTtlSeconds !== undefined && { jwtTtlSeconds }),
-    ...(requireTwoFactor !== undefined && { requireTwoFactor }),
-    ...(auditRetentionDays !== undefined && { auditRetentionDays }),
-    ...(backupIntervalHours !== undefined && { backupIntervalHours }),
-    ...(backupKeep !== undefined && { backupKeep }),
-    ...(maxApiKeys !== undefined && { maxApiKeys }),
-  }
+  const given = wireNames.filter(([, name]) => body[name] !== undefined)
+  return Object.fromEntries(given.map(([key, name]) => [key, body[name]]))
 }

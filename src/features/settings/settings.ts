@@ -8,6 +8,7 @@ import type { Store } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Details } from '../audit/events.ts'
 
 export type SettingValues = {
   /** How long a JWT is valid, in seconds: 60 to 2,592,000 (30 days). */
@@ -22,8 +23,24 @@ export type SettingValues = {
   backupKeep: number
   /** How many API keys a user may have: 1 to 10,000. */
   maxApiKeys: number
+  /** Whether a user with two-factor authentication sends a fresh code to create, rotate or extend an API key. */
+  requireCodeForApiKeys: boolean
 }
 export type SettingChanges = Partial<SettingValues>
+
+/** What each is called outside: in the API and in the audit log. */
+export const SETTING_NAMES = {
+  jwtTtlSeconds: 'jwt_ttl_seconds',
+  requireTwoFactor: 'require_2fa',
+  auditRetentionDays: 'audit_retention_days',
+  backupIntervalHours: 'backup_interval_hours',
+  backupKeep: 'backup_keep',
+  maxApiKeys: 'max_api_keys_per_user',
+  requireCodeForApiKeys: 'require_code_for_api_keys',
+} as const satisfies Record<keyof SettingValues, string>
+
+/** What protects credentials: an API key with scopes leaves these alone. */
+const PROTECTIVE = ['requireTwoFactor', 'requireCodeForApiKeys'] as const satisfies (keyof SettingValues)[]
 
 export const JWT_TTL_SECONDS = { minimum: 60, maximum: 2_592_000 }
 export const REQUIRE_TWO_FACTOR = ['nobody', 'administrators', 'everyone'] as const
@@ -39,6 +56,7 @@ const defaults: SettingValues = {
   backupIntervalHours: 24,
   backupKeep: 7,
   maxApiKeys: 50,
+  requireCodeForApiKeys: false,
 }
 
 export type SettingsOptions = { store: Store; clock: Clock; audit: RecordAudit }
@@ -67,14 +85,16 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
     /**
      * Changes the given values and leaves the others. Tokens that are out keep the validity they were given.
      *
-     * @throws AppError `precondition_failed`, `forbidden` to a key with scopes for `requireTwoFactor`
+     * @throws AppError `precondition_failed`, `forbidden` to a key with scopes for what protects credentials
      */
     async change(
       actor: Actor,
       changes: SettingChanges,
       precondition?: Precondition<SettingValues>,
     ): Promise<SettingValues> {
-      if (changes.requireTwoFactor !== undefined) requireWithoutScopes(actor, 'change require_2fa')
+      for (const key of PROTECTIVE) {
+        if (changes[key] !== undefined) requireWithoutScopes(actor, `change ${SETTING_NAMES[key]}`)
+      }
       return store.write(async (tx) => {
         const before = valuesOf(await tx.select().from(table))
         precondition?.(before)
@@ -86,11 +106,17 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
             .values({ key, ...row })
             .onConflictDoUpdate({ target: table.key, set: row })
         }
-        await audit(tx, actor, { action: 'settings.change', accountId: null, details: changes })
+        await audit(tx, actor, { action: 'settings.change', accountId: null, details: namedOutside(changes) })
         return valuesOf(await tx.select().from(table))
       })
     },
   }
+}
+
+/** The given settings under the names that they have outside. */
+function namedOutside(changes: SettingChanges): Details {
+  const given = Object.entries(changes) as [keyof SettingValues, Details[string]][]
+  return Object.fromEntries(given.map(([key, value]) => [SETTING_NAMES[key], value]))
 }
 
 function valuesOf(rows: (typeof table.$inferSelect)[]): SettingValues {

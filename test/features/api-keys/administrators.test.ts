@@ -74,9 +74,12 @@ describe('a key with scopes', () => {
     expect([answer.status, answer.message]).toEqual([403, `${REASON} activate an administrator: ${REMEDY}`])
   })
 
-  test('does not change of whom the second factor is required', async () => {
-    const answer = await panel.patch('/admin/settings', key, { require_2fa: 'nobody', jwt_ttl_seconds: 60 })
-    expect([answer.status, answer.message]).toEqual([403, `${REASON} change require_2fa: ${REMEDY}`])
+  test.each<[string, unknown]>([
+    ['require_2fa', 'nobody'],
+    ['require_code_for_api_keys', false],
+  ])('does not change %s', async (name, value) => {
+    const answer = await panel.patch('/admin/settings', key, { [name]: value, jwt_ttl_seconds: 60 })
+    expect([answer.status, answer.message]).toEqual([403, `${REASON} change ${name}: ${REMEDY}`])
     const { data } = await panel.get<{ jwt_ttl_seconds: number }>('/admin/settings', admin)
     expect(data.jwt_ttl_seconds).toBe(86_400)
   })

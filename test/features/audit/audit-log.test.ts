@@ -164,11 +164,11 @@ describe('an entry', () => {
       sums.set(about, (sums.get(about) ?? 0) + times)
     }
     expect(Object.fromEntries(sums)).toMatchObject({
-      [`auth.login ${carl.id} 198.51.100.1 invalid_credentials`]: 3,
-      'auth.login  198.51.100.1 invalid_credentials': 1,
-      [`auth.password_confirm ${carl.id} 127.0.0.1 invalid_credentials`]: 1,
-      'auth.password_set  127.0.0.1 validation_error': 1,
-      'auth.password_reset_request  127.0.0.1 not_found': 1,
+      [`auth.login ${carl.id} 198.51.100.1 invalid credentials`]: 3,
+      'auth.login  198.51.100.1 invalid credentials': 1,
+      [`auth.password_confirm ${carl.id} 127.0.0.1 invalid credentials`]: 1,
+      'auth.password_set  127.0.0.1 validation error': 1,
+      'auth.password_reset_request  127.0.0.1 not found': 1,
     })
   })
 
@@ -188,7 +188,7 @@ describe('an entry', () => {
     ).toEqual([
       [bob.id, 'refused', 'forbidden', { method: 'GET', route: '/api/v1/sites/:id' }],
       [bob.id, 'refused', 'forbidden', { method: 'GET', route: '/api/v1/admin/users' }],
-      [null, 'refused', 'not_authenticated', { method: 'GET', route: '/api/v1/sites' }],
+      [null, 'refused', 'not authenticated', { method: 'GET', route: '/api/v1/sites' }],
     ])
   })
 })
@@ -225,8 +225,8 @@ describe('an attack', () => {
     const { rows } = await own.context.audit.list({ limit: 1000, afterId: 0 })
     const sumOf = (entries: typeof rows) => entries.reduce((sum, { times }) => sum + times, 0)
     for (const [action, reason, times] of [
-      ['request', 'not_authenticated', 940],
-      ['auth.login', 'invalid_credentials', 60],
+      ['request', 'not authenticated', 940],
+      ['auth.login', 'invalid credentials', 60],
     ] as const) {
       const entries = rows.filter((entry) => entry.action === action && entry.reason === reason)
       expect(sumOf(entries)).toBe(times)

@@ -1,4 +1,4 @@
-/** With two-factor authentication on, a stolen JWT makes no API key and moves no account: a fresh code is asked for. */
+/** With two-factor authentication on, a stolen JWT moves no account, nor makes a key where the setting asks for a fresh code. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Enrolled, enrol } from '../../harness/authenticator.ts'
 import { failuresOf, setFailures } from '../../harness/database.ts'
@@ -14,6 +14,8 @@ beforeAll(async () => {
     mailFrom: 'ncp@example.com',
     publicUrl: 'https://panel.example.com',
   })
+  const settings = { require_code_for_api_keys: true }
+  expect((await panel.patch('/admin/settings', await panel.admin(), settings)).status).toBe(200)
 })
 afterAll(() => panel.stop())
 
