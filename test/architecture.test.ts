@@ -113,6 +113,13 @@ test('nothing is random but from the operating system, and no clock is read but 
   expect(files.filter((file) => /Date\.now\(|new Date\(\)/.test(sourceOf(file)))).toEqual(['src/core/clock.ts'])
 })
 
+test('what is shown goes through one file, which lets no text of others give orders to a terminal', () => {
+  const writing = files.filter((file) =>
+    /process\.std(out|err)\.write|console\.|Bun\.std(out|err)\b/.test(sourceOf(file)),
+  )
+  expect(writing).toEqual(['src/cli/output.ts'])
+})
+
 test('every file opens with a sentence, and none is long', () => {
   expect(files.filter((file) => !/^\/\*\* .+/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => sourceOf(file).split('\n').length > 300)).toEqual([])

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { type Backup, backupDirectory, listBackups, readBackup } from '../backup/catalogue.ts'
+import { DATABASE } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { runBackup } from '../backup/run.ts'
 import { verifyBackup } from '../backup/verify.ts'
@@ -14,9 +15,12 @@ import { shareDirectory } from '../db/data-lock.ts'
 import { auditProblems } from '../features/audit/prove-file.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
 import { BACKUP_THREAD } from '../threads.ts'
+import { confirm, withYes } from './confirm.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
-import { print, printJson } from './output.ts'
+import { isTerminal, print, printJson } from './output.ts'
+import { line, printList } from './table.ts'
+import { humanBytes, humanTime } from './units.ts'
 
 export function addBackup(program: Command): void {
   const backup = program.command('backup').description('back the installation up, and restore it')
@@ -34,7 +38,9 @@ export function addBackup(program: Command): void {
         const directory = backupDirectory(config)
         const options = { data: config.data, directory, nowMs: systemClock.now(), version, keep }
         const { name } = await runBackup(BACKUP_THREAD, options)
-        show(readBackup(join(directory, name)), json)
+        const made = readBackup(join(directory, name))
+        if (json) printJson(toJson(made))
+        else print(isTerminal() ? `Made ${made.path}, ${humanBytes(made.bytes)}.` : line(fieldsOf(made)))
       } finally {
         release()
       }
@@ -44,9 +50,20 @@ export function addBackup(program: Command): void {
     .description('list the backups, oldest first')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
-      const backups = listBackups(backupDirectory(await configOf(command)))
-      if (json) printJson(backups.map(toJson))
-      else for (const found of backups) show(found, undefined)
+      const directory = backupDirectory(await configOf(command))
+      printList({
+        rows: listBackups(directory),
+        json,
+        toJson,
+        fields: fieldsOf,
+        columns: {
+          NAME: ({ name }) => name,
+          CREATED: ({ createdAt }) => humanTime(createdAt),
+          SIZE: ({ bytes }) => humanBytes(bytes),
+          VERSION: ({ manifest }) => manifest.version,
+        },
+        empty: `No backups in ${directory}: 'ncp backup create' makes one.`,
+      })
     })
 
   withSettings(backup.command('verify'), settings)
@@ -59,12 +76,16 @@ export function addBackup(program: Command): void {
       print(`${found.name} is good: version ${found.manifest.version}, schema ${found.manifest.schema}`)
     })
 
-  withSettings(backup.command('restore'), settings)
+  const restore = withYes(withSettings(backup.command('restore'), settings))
     .description('replace the installation by a backup, while no panel runs; the old files are kept beside it')
     .argument('<backup>', 'its name, or the path of its directory')
-    .action(async (name: string, _: unknown, command: Command) => {
-      const config = await configOf(command)
+    .action(async (name: string, { yes }: { yes?: true }) => {
+      const config = await configOf(restore)
       const found = find(config, name)
+      const from = `${found.name} of ${formatTimestamp(found.createdAt)}`
+      if (existsSync(join(config.data, DATABASE))) {
+        await confirm(restore, { ask: `Replace the panel in ${config.data} by ${from}?`, yes })
+      }
       becomeOwnerOf(config.data)
       const aside = await restoreBackup({
         backup: found,
@@ -72,8 +93,8 @@ export function addBackup(program: Command): void {
         nowMs: systemClock.now(),
         proveAudit: auditProblems,
       })
-      print(`restored ${found.name} of ${formatTimestamp(found.createdAt)} into ${config.data}`)
-      if (aside !== undefined) print(`what was there before is in ${aside}; delete it when you don't need it any more`)
+      print(`restored ${from} into ${config.data}`)
+      if (aside !== undefined) print(`what was there before is in ${aside}; delete it when you no longer need it`)
       print("what was revoked since is valid again: 'ncp session revoke-all --everybody' and 'ncp key revoke' end it")
     })
 }
@@ -90,10 +111,9 @@ function find(config: Config, name: string | undefined): Backup {
   return readBackup(!name.includes('/') && existsSync(named) ? named : name)
 }
 
-function show(backup: Backup, json: true | undefined): void {
-  if (json) printJson(toJson(backup))
-  else
-    print([backup.name, formatTimestamp(backup.createdAt), `${backup.bytes} bytes`, backup.manifest.version].join('\t'))
+/** For a pipe. */
+function fieldsOf({ name, createdAt, bytes, manifest }: Backup) {
+  return [name, formatTimestamp(createdAt), `${bytes} bytes`, manifest.version]
 }
 
 function toJson({ name, path, createdAt, bytes, manifest: { version, schema } }: Backup) {

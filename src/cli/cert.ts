@@ -10,6 +10,7 @@ import { isIssued, issueAndKeep } from '../tls/issued.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { configOf, withSettings } from './flags.ts'
 import { print, printJson } from './output.ts'
+import { printFacts } from './table.ts'
 
 export function addCert(program: Command): void {
   const cert = program.command('cert').description('look at the certificate, and renew it, also while the panel runs')
@@ -20,7 +21,7 @@ export function addCert(program: Command): void {
     .action(async ({ json }: { json?: true }, command: Command) => {
       const facts = factsOf(certificateFor(await configOf(command)))
       if (json) printJson(facts)
-      else for (const [name, value] of Object.entries(facts)) print(`${name}\t${value}`)
+      else printFacts(facts)
     })
 
   withSettings(cert.command('renew'), ['data'])

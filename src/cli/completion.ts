@@ -1,6 +1,7 @@
 /** `ncp completion …`: a script that completes commands, options and values, made from their definitions. */
 import { Argument, type Command, type Option } from 'commander'
 import { type CommandNode, commandTree, valueKindOf } from './command-tree.ts'
+import { printDocument } from './output.ts'
 
 const SHELLS = { bash, zsh, fish }
 type Shell = keyof typeof SHELLS
@@ -11,7 +12,7 @@ export function addCompletion(program: Command): void {
     .description('print a script that completes commands in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
     .action((shell: Shell) => {
-      process.stdout.write(SHELLS[shell](commandTree(program)))
+      printDocument(SHELLS[shell](commandTree(program)))
     })
 }
 

@@ -5,6 +5,7 @@ import { type Config, fileKeyOf, schema } from '../config/schema.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
 import { configOf, settingsOf, withSettings } from './flags.ts'
 import { print, printJson } from './output.ts'
+import { printList } from './table.ts'
 
 const ALL = Object.keys(schema) as (keyof Config)[]
 
@@ -17,7 +18,15 @@ export function addConfig(program: Command): void {
     .action(async ({ json }: { json?: true }, command: Command) => {
       const settings = await settingsOf(command)
       if (json) printJson(Object.fromEntries(settings.map((setting) => [nameOf(setting), toJson(setting)])))
-      else for (const setting of settings) print(line(setting))
+      else
+        printList({
+          rows: settings,
+          json,
+          toJson,
+          fields: (setting) => [nameOf(setting), shown(setting), setting.origin],
+          columns: { SETTING: nameOf, VALUE: shown, FROM: ({ origin }) => origin },
+          empty: '',
+        })
     })
 
   withSettings(config.command('validate'), ALL)
@@ -36,8 +45,7 @@ function toJson({ key, value, origin }: ResolvedSetting) {
   return schema[key].secret ? { hidden: value !== undefined, origin } : { value: value ?? null, origin }
 }
 
-function line(setting: ResolvedSetting): string {
-  const { key, value, origin } = setting
-  const shown = value === undefined ? '-' : schema[key].secret ? '(hidden)' : `${value}`
-  return [nameOf(setting), shown === '' ? '-' : shown, origin].join('\t')
+function shown({ key, value }: ResolvedSetting): string {
+  if (value === undefined || `${value}` === '') return '-'
+  return schema[key].secret ? '(hidden)' : `${value}`
 }

@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 import { ConfigError } from '../config/load.ts'
 import { askPanel, localHost } from '../lifecycle/self-check.ts'
 import { configOf, withSettings } from './flags.ts'
-import { print, printJson } from './output.ts'
+import { printJson } from './output.ts'
+import { printFacts } from './table.ts'
 
 type Answer = {
   data: { checks: Record<string, { status: string; reason: string | null }> } | null
@@ -22,10 +23,11 @@ export function addHealth(program: Command): void {
       const ready = status === 200
       if (json) printJson({ ready, checks: data?.checks ?? null, message })
       if (!ready || !data) throw new Error(message)
-      if (!json) for (const [name, check] of Object.entries(data.checks)) print(line(name, check))
+      if (json) return
+      const facts = Object.entries(data.checks).map(([name, { status, reason }]) => [
+        name,
+        reason === null ? status : `${status}: ${reason}`,
+      ])
+      printFacts(Object.fromEntries(facts))
     })
-}
-
-function line(name: string, { status, reason }: { status: string; reason: string | null }): string {
-  return reason === null ? `${name}\t${status}` : `${name}\t${status}: ${reason}`
 }

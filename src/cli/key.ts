@@ -1,12 +1,17 @@
 /** `ncp key …`: find and revoke API keys on the server, at work while the panel runs. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { operator } from '../core/actor.ts'
+import { AppError } from '../core/errors.ts'
 import { allRows } from '../core/page.ts'
 import type { ApiKey } from '../features/api-keys/api-keys.ts'
 import { toApiKey } from '../features/api-keys/model.ts'
+import { findKey } from '../features/api-keys/rows.ts'
+import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
 import { onInstallation, userByEmail } from './installation.ts'
-import { print, printJson } from './output.ts'
+import { isTerminal, print } from './output.ts'
+import { line, printList } from './table.ts'
+import { humanTime } from './units.ts'
 
 export function addKey(program: Command): void {
   const key = program.command('key').description('find and revoke API keys, also while the panel runs')
@@ -18,24 +23,44 @@ export function addKey(program: Command): void {
     .action((email: string, { json }: { json?: true }, command: Command) =>
       onInstallation(command, async (context) => {
         const { id } = await userByEmail(context, email)
-        const keys = await allRows((page) => context.apiKeys.list(id, page))
-        if (json) printJson(keys.map(toApiKey))
-        else for (const row of keys) print(line(row))
+        printList({
+          rows: await allRows((page) => context.apiKeys.list(id, page)),
+          json,
+          toJson: toApiKey,
+          fields: fieldsOf,
+          columns: {
+            ID: (row) => row.id,
+            PREFIX: (row) => row.keyPrefix,
+            NAME: (row) => row.name,
+            'LAST USED': ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : humanTime(lastUsedAt)),
+            EXPIRES: ({ expiresAt }) => (expiresAt === null ? 'never' : humanTime(expiresAt)),
+            SCOPES: (row) => toApiKey(row).scopes?.join(', ') ?? '',
+            ADDRESSES: (row) => toApiKey(row).allowed_cidrs?.join(', ') ?? '',
+            SUBSCRIPTION: (row) => toApiKey(row).subscription_id ?? '',
+          },
+          empty: `${email} has no API keys.`,
+        })
       }),
     )
 
-  withSettings(key.command('revoke'), ['data'])
+  const revoke = withYes(withSettings(key.command('revoke'), ['data']))
     .description('delete a key, which ends with the next request')
     .argument('<id>', 'id of the key, from the list', readId)
-    .action((id: number, _: unknown, command: Command) =>
-      onInstallation(command, async ({ apiKeys }) => {
-        print(line(await apiKeys.revoke(operator, id)))
+    .action((id: number, { yes }: { yes?: true }) =>
+      onInstallation(revoke, async ({ apiKeys, users, store }) => {
+        const found = await findKey(store.read, id)
+        if (!found) throw new AppError('not_found', 'no API key has this id')
+        const { email } = await users.get(found.userId)
+        const what = `the API key "${found.name}" (${found.keyPrefix}…) of ${email}`
+        await confirm(revoke, { ask: `Revoke ${what}? It cannot be brought back.`, yes })
+        const revoked = await apiKeys.revoke(operator, id)
+        print(isTerminal() ? `Revoked ${what}.` : line(fieldsOf(revoked)))
       }),
     )
 }
 
-/** Of what is limited: to what; a comma stands between several. */
-function line(row: ApiKey): string {
+/** For a pipe. Of what is limited: to what; a comma stands between several. */
+function fieldsOf(row: ApiKey) {
   const { id, key_prefix, name, last_used_at, expires_at, scopes, allowed_cidrs, subscription_id } = toApiKey(row)
   return [
     id,
@@ -46,7 +71,7 @@ function line(row: ApiKey): string {
     scopes?.join() ?? 'all scopes',
     allowed_cidrs?.join() ?? 'any address',
     subscription_id === undefined ? 'all subscriptions' : `subscription ${subscription_id}`,
-  ].join('\t')
+  ]
 }
 
 function readId(text: string): number {

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { fileKeyOf, type Setting, schema } from '../config/schema.ts'
 import { type CommandNode, commandTree } from './command-tree.ts'
+import { printDocument } from './output.ts'
 
 const EXIT_STATUS = [
   ['0', 'done'],
@@ -26,7 +27,7 @@ export function addManual(program: Command): void {
     .command('man')
     .description('print the manual page, for man -l -')
     .action(() => {
-      process.stdout.write(manual(commandTree(program)))
+      printDocument(manual(commandTree(program)))
     })
 }
 

@@ -8,7 +8,9 @@ import { type MigrationState, migrateFile, readMigrationStates } from '../db/mig
 import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
-import { print, printJson } from './output.ts'
+import { print } from './output.ts'
+import { printList } from './table.ts'
+import { humanTime } from './units.ts'
 
 export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description("bring the database to this version's schema")
@@ -18,8 +20,18 @@ export function addMigrate(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
       const states = readMigrationStates(await databaseOf(command))
-      if (json) printJson(states.map(toJson))
-      else for (const state of states) print(line(state))
+      printList({
+        rows: states,
+        json,
+        toJson,
+        fields: fieldsOf,
+        columns: {
+          MIGRATION: ({ name }) => name,
+          APPLIED: ({ appliedAt }) => (appliedAt === undefined ? 'pending' : humanTime(appliedAt)),
+          '': ({ isOurs }) => (isOurs ? '' : 'unknown to this version'),
+        },
+        empty: 'No migrations.',
+      })
       const foreign = states.find(({ isOurs }) => !isOurs)
       if (foreign) throw new Error(`${foreign.name} is not known to this version; run the one that applied it`)
     })
@@ -52,9 +64,10 @@ async function databaseOf(command: Command): Promise<string> {
   return join(data, 'ncp.db')
 }
 
-function line({ name, appliedAt, isOurs }: MigrationState): string {
+/** For a pipe. */
+function fieldsOf({ name, appliedAt, isOurs }: MigrationState) {
   const when = appliedAt === undefined ? 'pending' : formatTimestamp(appliedAt)
-  return isOurs ? `${name}\t${when}` : `${name}\t${when}\tunknown`
+  return isOurs ? [name, when] : [name, when, 'unknown']
 }
 
 function toJson({ name, appliedAt, isOurs }: MigrationState) {

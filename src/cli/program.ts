@@ -2,12 +2,14 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
+import { printableLines } from '../core/printable.ts'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCert } from './cert.ts'
 import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
 import { exitCode } from './exit.ts'
+import { explain } from './explain.ts'
 import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
 import { addManual } from './manual.ts'
@@ -29,9 +31,9 @@ export async function run(args: readonly string[]): Promise<number> {
   ignoreClosedOutput()
   const program = new Command('ncp')
     .description('The REST API of a web-hosting control panel')
-    .version(version, '--version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .exitOverride()
-    .showHelpAfterError()
+    .configureOutput({ outputError: (text, write) => write(printableLines(text)) })
   addServe(program)
   addUser(program)
   addKey(program)
@@ -50,14 +52,22 @@ export async function run(args: readonly string[]): Promise<number> {
     .command('version')
     .description('print the version')
     .action(() => print(version))
+  pointToHelp(program)
 
   try {
-    await program.parseAsync(args, { from: 'user' })
+    // Half of all programs have the one letter, half the other.
+    await program.parseAsync(args[0] === '-v' ? ['--version'] : args, { from: 'user' })
     return exitCode.done
   } catch (error) {
     // Commander has already said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage
-    printError(`ncp: ${error instanceof Error ? error.message : String(error)}`)
+    printError(`ncp: ${explain(error)}`)
     return error instanceof ConfigError ? exitCode.configuration : exitCode.failed
   }
+}
+
+/** After a usage error: the whole help would drown what is wrong. */
+function pointToHelp(command: Command, path = 'ncp'): void {
+  command.showHelpAfterError(`See '${path} --help'.`)
+  for (const next of command.commands) pointToHelp(next, `${path} ${next.name()}`)
 }

@@ -1,22 +1,25 @@
 /** `ncp session …`: end sessions on the server, at work while the panel runs. */
 import type { Command } from 'commander'
 import { operator } from '../core/actor.ts'
+import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
 import { onInstallation, userByEmail } from './installation.ts'
 import { print } from './output.ts'
+import { count } from './units.ts'
 
 export function addSession(program: Command): void {
   const session = program.command('session').description('end sessions, also while the panel runs')
 
-  withSettings(session.command('revoke-all'), ['data'])
+  const revokeAll = withYes(withSettings(session.command('revoke-all'), ['data']))
     .description('end all sessions, of one user or of everybody; API keys stay')
     .argument('[email]', 'login identity of the user')
     .option('--everybody', 'instead of one user')
-    .action((email: string | undefined, { everybody }: { everybody?: true }, command: Command) => {
-      if ((email === undefined) === (everybody === undefined)) command.error('error: give an email, or --everybody')
-      return onInstallation(command, async (context) => {
+    .action((email: string | undefined, { everybody, yes }: { everybody?: true; yes?: true }) => {
+      if ((email === undefined) === (everybody === undefined)) revokeAll.error('error: give an email, or --everybody')
+      return onInstallation(revokeAll, async (context) => {
         const userId = email === undefined ? undefined : (await userByEmail(context, email)).id
-        print(`${await context.sessions.endAll(operator, userId)} sessions ended`)
+        if (everybody) await confirm(revokeAll, { ask: 'End the sessions of all users?', yes })
+        print(`${count(await context.sessions.endAll(operator, userId), 'session')} ended`)
       })
     })
 }

@@ -5,7 +5,7 @@ import { execPath } from 'node:process'
 import type { Command } from 'commander'
 import unit from '../../deploy/ncp.service' with { type: 'text' }
 import users from '../../deploy/ncp.sysusers' with { type: 'text' }
-import { print } from './output.ts'
+import { print, printDocument } from './output.ts'
 
 /** Where the unit in `deploy/` expects the program. */
 const USUAL_PLACE = '/usr/local/bin/ncp'
@@ -21,7 +21,7 @@ export function addSystemd(program: Command): void {
     .description('print the unit')
     .option('--binary <file>', 'the program that it runs (default: this one)', execPath)
     .action(({ binary }: { binary: string }) => {
-      process.stdout.write(unitFor(binary))
+      printDocument(unitFor(binary))
     })
 
   const install: Command = systemd

@@ -9,27 +9,51 @@ import { checkPasswordRules } from '../crypto/password-rules.ts'
 import { CreateUser, toAccount, toInvitedAccount } from '../features/users/model.ts'
 import type { User } from '../features/users/users.ts'
 import { checksOf } from '../http/schema.ts'
+import { confirm, withYes } from './confirm.ts'
 import { configOf, withSettings } from './flags.ts'
 import { onInstallation, userByEmail, withContext } from './installation.ts'
-import { print, printJson } from './output.ts'
+import { isTerminal, print, printJson } from './output.ts'
+import { line, printList } from './table.ts'
+import { count, humanTime } from './units.ts'
 
-type CreateOptions = { email: string; name?: string; role: Role; passwordStdin?: true; json?: true }
-/** Of all commands that name one user; `new` and `passwordStdin` are one command's each. */
-type OneUserOptions = { email?: string; json?: true; passwordStdin?: true; new?: string }
+type CreateOptions = { email?: string; name?: string; role: Role; passwordStdin?: true; json?: true }
+/** Of all commands that name one user; `new`, `passwordStdin` and `yes` are one command's each. */
+type OneUserOptions = { email?: string; json?: true; passwordStdin?: true; new?: string; yes?: true }
+
+type Act = {
+  description: string
+  /** Asked on a terminal before it is done. */
+  ask?(user: User): string
+  /** Whether data is lost for good. */
+  losesData?: boolean
+  /** @returns the user as shown to scripts */
+  act(context: Context, user: User, options: OneUserOptions): Promise<User>
+  /** What was done, for a terminal. @param ended how many sessions the user had */
+  said(user: User, before: User, ended: string): string
+}
 
 export function addUser(program: Command): void {
   const user = program.command('user').description('manage users, also while the panel runs')
 
-  withSettings(user.command('create'), ['data'])
+  const create: Command = withSettings(user.command('create'), ['data'])
     .description('create a user; without a password, print a token to set one with')
-    .requiredOption('--email <email>', 'login identity', obeying(CreateUser.properties.email))
+    .option('--email <email>', 'login identity, required', obeying(CreateUser.properties.email))
     .option('--name <name>', 'name (default: the email)', obeying(CreateUser.properties.name))
-    .addOption(new Option('--role <role>').choices(['admin', 'customer']).default('customer'))
+    .addOption(
+      new Option(
+        '--role <role>',
+        'what the user may do: a customer has subscriptions, an admin manages the whole panel',
+      )
+        .choices(['admin', 'customer'])
+        .default('customer'),
+    )
     .option('--password-stdin', 'read the password from standard input')
     .option('--json', 'print JSON')
-    .action(async (options: CreateOptions, command: Command) =>
-      withContext(await configOf(command), (context) => createUser(context, options)),
-    )
+    .action(async (options: CreateOptions) => {
+      // Not a required option: a mistyped one would be called missing, instead of unknown.
+      const email = options.email ?? create.error("error: required option '--email <email>' not specified")
+      await withContext(await configOf(create), (context) => createUser(context, email, options))
+    })
 
   withSettings(user.command('list'), ['data'])
     .description('list all users')
@@ -38,70 +62,95 @@ export function addUser(program: Command): void {
       onInstallation(command, (context) => listUsers(context, options)),
     )
 
-  const passwd: Command = oneUser(
-    'passwd',
-    'set the password of a user and end all sessions of the user',
-    async (context, found, options) => {
+  const passwd: Command = oneUser('passwd', {
+    description: 'set the password of a user and end all sessions of the user',
+    async act(context, found, options) {
       const password = await readPassword(options.passwordStdin === true)
-      if (password === undefined) passwd.error('error: give the password with --password-stdin')
-      await context.password.replace(operator, found, password)
+      const given = password ?? passwd.error('error: give the password with --password-stdin')
+      await context.password.replace(operator, found, given)
       return found
     },
-  ).option('--password-stdin', 'read the password from standard input')
-  oneUser('disable', 'refuse all credentials of a user', (context, { id }) =>
-    context.users.change(operator, id, { status: 'disabled' }),
-  )
-  oneUser('enable', 'let a disabled user in again', (context, { id }) =>
-    context.users.change(operator, id, { status: 'active' }),
-  )
-  oneUser('unlock', 'let a user try again whose account is throttled', async (context, found) => {
-    await context.throttle.unlock(operator, found.id)
-    return found
+    said: ({ email }, _, ended) => `Set the password of ${email}; ${ended}.`,
+  }).option('--password-stdin', 'read the password from standard input')
+  oneUser('disable', {
+    description: 'refuse all credentials of a user',
+    act: (context, { id }) => context.users.change(operator, id, { status: 'disabled' }),
+    said: ({ email }, { status }, ended) =>
+      status === 'disabled' ? `${email} was disabled already.` : `Disabled ${email}; ${ended}.`,
   })
-  oneUser('delete', 'delete a user with all keys, subscriptions and sites', async (context, found) => {
-    await context.users.remove(operator, found.id)
-    return found
+  oneUser('enable', {
+    description: 'let a disabled user in again',
+    act: (context, { id }) => context.users.change(operator, id, { status: 'active' }),
+    said: ({ email }, { status }) =>
+      status === 'active' ? `${email} was enabled already.` : `Enabled ${email}; the user has to log in again.`,
   })
-  const setEmail: Command = oneUser(
-    'set-email',
-    'move a user who lost the mailbox to another address',
-    async (context, { id }, options) => {
-      await context.emailChange.replace(
-        operator,
-        id,
-        options.new ?? setEmail.error('error: give the address with --new'),
-      )
+  oneUser('unlock', {
+    description: 'let a user whose account is throttled try again',
+    async act(context, found) {
+      await context.throttle.unlock(operator, found.id)
+      return found
+    },
+    said: ({ email }) => `Unlocked ${email}; failed logins count from zero again.`,
+  })
+  oneUser('delete', {
+    description: 'delete a user with all API keys, subscriptions and sites, for good',
+    ask: ({ email, role }) => `Delete the ${role} ${email} with all API keys, subscriptions and sites, for good?`,
+    losesData: true,
+    async act(context, found) {
+      await context.users.remove(operator, found.id)
+      return found
+    },
+    said: ({ email }) => `Deleted ${email} with all API keys, subscriptions and sites.`,
+  })
+  const setEmail: Command = oneUser('set-email', {
+    description: 'move a user who lost the mailbox to another address',
+    async act(context, { id }, options) {
+      const address = options.new ?? setEmail.error('error: give the address with --new')
+      await context.emailChange.replace(operator, id, address)
       return context.users.get(id)
     },
-  ).option('--new <email>', 'the new address', obeying(CreateUser.properties.email))
-  oneUser('reset-2fa', 'switch two-factor authentication off for a user who lost it', async (context, { id }) => {
-    await context.twoFactor.reset(operator, id)
-    return context.users.get(id)
+    said: ({ email }, before) => `Moved ${before.email} to ${email}.`,
+  }).option('--new <email>', 'the new address', obeying(CreateUser.properties.email))
+  oneUser('reset-2fa', {
+    description: 'switch two-factor authentication off for a user who lost the second factor',
+    ask: ({ email }) =>
+      `Switch two-factor authentication off for ${email}? The password alone is then enough to log in.`,
+    async act(context, { id }) {
+      await context.twoFactor.reset(operator, id)
+      return context.users.get(id)
+    },
+    said: ({ email }, { totpEnabledAt }, ended) =>
+      totpEnabledAt === null
+        ? `${email} had no two-factor authentication.`
+        : `Switched two-factor authentication off for ${email}; ${ended}.`,
   })
 
   /** A command that names one user, by argument or by `--email`. */
-  function oneUser(
-    name: string,
-    description: string,
-    act: (context: Context, user: User, options: OneUserOptions) => Promise<User>,
-  ): Command {
-    return withSettings(user.command(name), ['data'])
+  function oneUser(name: string, { description, ask, losesData = false, act, said }: Act): Command {
+    const command: Command = withSettings(user.command(name), ['data'])
       .description(description)
       .argument('[email]', 'login identity')
       .option('--email <email>', 'the same as the argument')
       .option('--json', 'print JSON')
-      .action((argument: string | undefined, options: OneUserOptions, command: Command) => {
+      .action((argument: string | undefined, options: OneUserOptions) => {
         const email = argument ?? options.email
         if (email === undefined) command.error("error: missing argument 'email'")
         return onInstallation(command, async (context) => {
-          const found = await userByEmail(context, email)
-          show(await act(context, found, options), options)
+          const before = await userByEmail(context, email)
+          if (ask) await confirm(command, { ask: ask(before), yes: options.yes, losesData })
+          const sessions = await allRows((page) => context.sessions.list(before.id, page))
+          const after = await act(context, before, options)
+          const status = name === 'delete' ? 'deleted' : after.status
+          if (!options.json && isTerminal()) print(said(after, before, `${count(sessions.length, 'session')} ended`))
+          else show(after, { ...options, status })
         })
       })
+    return ask ? withYes(command) : command
   }
 }
 
-async function createUser(context: Context, { email, name = email, role, passwordStdin, json }: CreateOptions) {
+async function createUser(context: Context, email: string, options: CreateOptions): Promise<void> {
+  const { name = email, role, passwordStdin, json } = options
   // `serve` makes the administrator only while there is no user at all: this one must not be in its way.
   if (role !== 'admin') await context.initialAdmin.ensure()
   const password = passwordStdin ? await readPassword(true) : undefined
@@ -110,30 +159,50 @@ async function createUser(context: Context, { email, name = email, role, passwor
     if (json) {
       printJson(toInvitedAccount(invited))
     } else {
-      show(invited.user, {})
+      showCreated(invited.user)
       print(`activation token, valid for 24 hours: ${invited.activation.token}`)
     }
     return
   }
   await checkPasswordRules('password', password, email)
-  show(await context.users.create(operator, { email, name, role }, await context.passwords.hash(password)), {
-    ...(json && { json }),
-  })
+  const created = await context.users.create(operator, { email, name, role }, await context.passwords.hash(password))
+  if (json) printJson(toAccount(created))
+  else showCreated(created)
 }
 
 async function listUsers({ users }: Context, { json }: { json?: true }): Promise<void> {
-  const all = await allRows(users.list)
-  if (json) printJson(all.map(toAccount))
-  else for (const user of all) show(user, {})
+  printList({
+    rows: await allRows(users.list),
+    json,
+    toJson: toAccount,
+    fields: fieldsOf,
+    columns: {
+      ID: ({ id }) => id,
+      EMAIL: ({ email }) => email,
+      NAME: ({ name, email }) => (name === email ? '' : name),
+      ROLE: ({ role }) => role,
+      STATUS: ({ status }) => status,
+      '2FA': ({ totpEnabledAt }) => (totpEnabledAt === null ? 'off' : 'on'),
+      CREATED: ({ createdAt }) => humanTime(createdAt),
+    },
+    empty: "No users yet: 'ncp serve' makes the first administrator.",
+  })
 }
 
-function show(user: User, { json }: { json?: true }): void {
-  if (json) {
-    printJson(toAccount(user))
-    return
-  }
-  const { id, email, role, status, totpEnabledAt } = user
-  print([id, email, role, status, totpEnabledAt === null ? '-' : '2fa'].join('\t'))
+function showCreated(user: User): void {
+  if (isTerminal()) print(`Created the ${user.role} ${user.email}.`)
+  else print(line(fieldsOf(user)))
+}
+
+/** @param options.status in place of the user's, which a deleted one no longer has */
+function show(user: User, { json, status }: { json?: true; status: User['status'] | 'deleted' }): void {
+  if (json) printJson({ ...toAccount(user), status })
+  else print(line(fieldsOf({ ...user, status })))
+}
+
+/** For a pipe. */
+function fieldsOf({ id, email, role, status, totpEnabledAt }: Omit<User, 'status'> & { status: string }) {
+  return [id, email, role, status, totpEnabledAt === null ? '-' : '2fa']
 }
 
 /** The API's own rule for a value, so that both doors let the same users in. */
@@ -145,11 +214,11 @@ function obeying(schema: TSchema) {
   }
 }
 
-/** @returns undefined when nobody is there to ask */
+/** @returns undefined where there is no terminal to ask on */
 async function readPassword(fromStdin: boolean): Promise<string | undefined> {
   if (fromStdin) return (await Bun.stdin.text()).replace(/\r?\n$/, '')
   if (!process.stdin.isTTY) return undefined
   const { password: promptPassword } = await import('@clack/prompts')
-  const answer = await promptPassword({ message: 'New password' })
+  const answer = await promptPassword({ message: 'New password', output: process.stderr })
   return typeof answer === 'string' ? answer : undefined
 }

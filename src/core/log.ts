@@ -2,6 +2,7 @@
 import type { Clock } from './clock.ts'
 import type { LogSink } from './log-sink.ts'
 import { toText } from './log-text.ts'
+import { printable } from './printable.ts'
 import type { ServedRequest } from './served-request.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -51,7 +52,8 @@ export function createLog({ level, format, clock, sink }: LogOptions): ProcessLo
     return (fields: object, message: string): void => {
       if (rank < threshold) return
       const line = JSON.stringify({ time: timestamp(), level: of, msg: message, ...fields }, describeErrors)
-      sink.write(render(`${line}\n`))
+      // What JSON leaves as it is, a terminal that shows the log would obey.
+      sink.write(render(`${printable(line)}\n`))
     }
   }
 

@@ -82,7 +82,7 @@ test('key list shows what a key is limited to', async () => {
 })
 
 test('session revoke-all ends the sessions of one user, or of everybody', async () => {
-  expect(await run('session', 'revoke-all', EMAIL)).toBe('1 sessions ended')
+  expect(await run('session', 'revoke-all', EMAIL)).toBe('1 session ended')
   expect(await me(token)).toBe(401)
   const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
   token = await login()
@@ -117,10 +117,12 @@ test('user set-email moves a user who lost the mailbox', async () => {
 })
 
 test('user delete takes a user with everything, and never the last administrator', async () => {
-  await run('user', 'delete', EMAIL)
+  await fails(2, 'it needs --yes', 'user', 'delete', EMAIL)
+  expect(await me(token)).toBe(200)
+  expect(await run('user', 'delete', EMAIL, '--yes')).toMatch(/^\d+\tada@example\.com\tcustomer\tdeleted\t-$/)
   expect(await me(token)).toBe(401)
   expect((await panel.login(EMAIL, PASSWORD)).status).toBe(401)
-  await fails(1, 'last active administrator', 'user', 'delete', 'admin@localhost')
+  await fails(1, 'last active administrator', 'user', 'delete', 'admin@localhost', '--yes')
 })
 
 test('a demo has no place among real users', async () => {

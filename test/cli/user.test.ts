@@ -130,7 +130,7 @@ describe('user create', () => {
     [['create', '--email', 'x@example.com', `--password=${PASSWORD}`]],
     [['create', '--email', 'x@example.com', PASSWORD]],
   ])('takes %j for a usage error and makes nobody', async (args) => {
-    expectFailure(await user(args), 2, 'Usage: ncp user create')
+    expectFailure(await user(args), 2, "See 'ncp user create --help'.\n")
     expect(emails()).not.toContain('x@example.com')
   })
 
@@ -212,7 +212,7 @@ describe('user passwd', () => {
   test('takes a password from nowhere but standard input', async () => {
     const { email, token } = await customer('arguments@example.com')
     for (const args of [[NEW_PASSWORD], ['--password', NEW_PASSWORD], [`--password=${NEW_PASSWORD}`], ['-p', 'x']]) {
-      expectFailure(await user(['passwd', email, ...args], NEW_PASSWORD), 2, 'Usage: ncp user passwd')
+      expectFailure(await user(['passwd', email, ...args], NEW_PASSWORD), 2, "See 'ncp user passwd --help'.\n")
     }
     // Nobody is at a terminal to be asked, and what is on standard input was not announced.
     const message = 'give the password with --password-stdin'

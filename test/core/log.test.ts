@@ -85,7 +85,7 @@ describe('a line', () => {
     expect(text).toStartWith(
       '12:34:56.789 INFO  request requestId=0192-a method=GET route=/api/v1/sites/:id status=200',
     )
-    expect(text).toContain('ERROR failed reason=evil?[2Jtext?\n  Error: gone\n')
+    expect(text).toContain('ERROR failed reason=evil\\u001b[2Jtext\\u009b\n  Error: gone\n')
   })
 })
 

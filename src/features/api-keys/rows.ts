@@ -10,9 +10,15 @@ export type ApiKey = typeof apiKeys.$inferSelect
 /** Of a key that has one secret. */
 export const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
 
+/** The key of any user, for the command line. @returns undefined where there is none */
+export async function findKey(queries: Queries, id: number): Promise<ApiKey | undefined> {
+  const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
+  return row
+}
+
 /** @throws AppError `not_found`, `forbidden` for another user's */
 export async function findOwn(queries: Queries, { userId }: Principal, id: number): Promise<ApiKey> {
-  const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
+  const row = await findKey(queries, id)
   if (!row) throw new AppError('not_found', 'No such API key')
   if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")
   return row
