@@ -98,7 +98,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       .returning()
       .get()
     const { keyPrefix: prefix } = row
-    await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt })
+    await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt }, actor)
     await record(tx, actor, 'api_key.create', row, {
       expiresAt: timeOrNull(expiresAt),
       ...(scopes && { scopes: [...scopes] }),

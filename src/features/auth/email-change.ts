@@ -66,7 +66,7 @@ export function createEmailChange(options: EmailChangeOptions) {
   async function apply(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
     for (const topic of [activationTopic(userId), resetTopic(userId)]) await withdrawMail(tx, topic)
-    await notify(tx, userId, { kind: 'email_changed', email })
+    await notify(tx, userId, { kind: 'email_changed', email }, actor)
     await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
     await tx
       .update(users)

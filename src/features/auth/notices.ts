@@ -1,5 +1,6 @@
 /** Notices by mail about what happened to an account (ASVS V6.3.7), to the address that is stored for it. */
 import { eq } from 'drizzle-orm'
+import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import type { Queries } from '../../db/store.ts'
@@ -23,28 +24,44 @@ export type Notice =
   | { kind: 'api_key_expires'; name: string; prefix: string; expiresAt: number }
   | { kind: 'new_address'; address: string }
 
-/** Tells a user, in the transaction of what happened. */
-export type Notify = (tx: Queries, userId: number, notice: Notice) => Promise<void>
+/**
+ * Tells a user, in the transaction of what happened.
+ *
+ * @param actor who did it, where that may be somebody else: the notice then says so
+ */
+export type Notify = (tx: Queries, userId: number, notice: Notice, actor?: Actor) => Promise<void>
+
+/** Who did what the notice tells. */
+type Author = 'user' | 'administrator' | 'operator'
 
 /** Long enough for a mail server that is down over a weekend. */
 const NOTICE_TTL_MS = 3 * 24 * 60 * 60 * 1000
 
 export function createNotify({ clock, putMail }: { clock: Clock; putMail: PutMail }): Notify {
-  return async (tx, userId, notice) => {
+  return async (tx, userId, notice, actor) => {
     const [user] = await tx.select({ email: users.email }).from(users).where(eq(users.id, userId))
     if (!user) return
     const now = clock.now()
-    const { subject, event, advice = ADVICE } = wordsFor(notice)
+    const author = authorOf(actor, userId)
+    const { subject, event, advice = ADVICE[author] } = wordsFor(notice, author)
     const text = [`${event}`, `Account: ${user.email}\nTime: ${formatTimestamp(now)}`, advice]
     await putMail(tx, { to: user.email, subject, text: text.join('\n\n'), expiresAt: now + NOTICE_TTL_MS })
   }
 }
 
-const ADVICE =
-  'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.'
+const ADVICE: Record<Author, string> = {
+  user: 'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.',
+  administrator: 'An administrator of the panel did this. If you did not expect it, ask the operator of the panel.',
+  operator: 'The operator of the panel did this. If you did not expect it, ask the operator.',
+}
+
+function authorOf(actor: Actor | undefined, userId: number): Author {
+  if (actor?.kind === 'operator') return 'operator'
+  return actor?.kind === 'user' && actor.userId !== userId ? 'administrator' : 'user'
+}
 
 /** `advice` where the usual one does not fit. */
-function wordsFor(notice: Notice): { subject: string; event: string; advice?: string } {
+function wordsFor(notice: Notice, author: Author): { subject: string; event: string; advice?: string } {
   switch (notice.kind) {
     case 'password_set':
       return { subject: 'Your password was set', event: 'A new password was set for your account.' }
@@ -61,7 +78,7 @@ function wordsFor(notice: Notice): { subject: string; event: string; advice?: st
     case 'two_factor_reset':
       return {
         subject: 'Two-factor authentication is off',
-        event: 'The operator switched two-factor authentication off for your account.',
+        event: `${author === 'operator' ? 'The operator' : 'An administrator'} switched two-factor authentication off for your account.`,
       }
     case 'recovery_codes_renewed':
       return {

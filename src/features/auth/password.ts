@@ -61,7 +61,7 @@ export function createPasswordService(options: PasswordOptions) {
    * Sets the hash and ends what the old password opened. What waits to set another one, to enrol, or to move the account to
    * another address, is void; the user is told.
    */
-  async function set(tx: Queries, userId: number, hash: string, keepSessionId?: number): Promise<void> {
+  async function set(tx: Queries, actor: Actor, userId: number, hash: string, keepSessionId?: number): Promise<void> {
     const now = clock.now()
     const changes = { passwordHash: hash, totpPendingSecret: null, updatedAt: now }
     await tx.update(users).set(changes).where(eq(users.id, userId))
@@ -69,7 +69,7 @@ export function createPasswordService(options: PasswordOptions) {
     // Not deleted: it tells when the last mail went out, and a mailbox must not be flooded.
     await tx.update(emailChanges).set({ expiresAt: now }).where(eq(emailChanges.userId, userId))
     await endSessions(tx, userId, keepSessionId)
-    await notify(tx, userId, { kind: 'password_set' })
+    await notify(tx, userId, { kind: 'password_set' }, actor)
   }
 
   return {
@@ -97,7 +97,7 @@ export function createPasswordService(options: PasswordOptions) {
           .where(and(eq(users.id, userId), eq(users.passwordHash, user.passwordHash ?? '')))
         if (unchanged.length === 0) throw new AppError('conflict', 'The password was changed meanwhile; log in again')
         await secondFactor.demand(tx, caller, totpCode)
-        await set(tx, userId, hash, keepSessionId)
+        await set(tx, caller, userId, hash, keepSessionId)
         await forgive(tx, userId)
         await audit(tx, caller, {
           action: 'auth.password_change',
@@ -134,7 +134,7 @@ export function createPasswordService(options: PasswordOptions) {
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
         if (!spent || !user) throw refusal()
         const { userId, purpose } = spent
-        await set(tx, userId, hash)
+        await set(tx, stranger, userId, hash)
         // Whoever holds the token owns the account: from here on, strangers can't lock this address out. With 2FA on, a
         // mailbox is one factor of two, and must not buy another hundred guesses at the second.
         if (user.totpEnabledAt === null) await throttle.succeed(tx, userId, stranger.origin.group)
@@ -157,7 +157,7 @@ export function createPasswordService(options: PasswordOptions) {
       await checkPasswordRules('password', password, email)
       const hash = await passwords.hash(password)
       await store.write(async (tx) => {
-        await set(tx, id, hash)
+        await set(tx, actor, id, hash)
         await forgive(tx, id)
         await audit(tx, actor, { action: 'auth.password_set', accountId: id, target: { type: 'user', id } })
       })

@@ -171,17 +171,23 @@ export function createTwoFactor(options: TwoFactorOptions) {
       })
     },
 
-    /** Switches 2FA off for a user who lost the device, and ends all sessions of the user. For the command line. */
-    async reset(actor: Actor, userId: number): Promise<void> {
-      await store.write(async (tx) => {
+    /**
+     * Switches 2FA off for a user who lost the device, and ends all sessions of the user. For the command line.
+     *
+     * @returns whether it was on; where it was not, nothing is done and nobody told
+     */
+    async reset(actor: Actor, userId: number): Promise<boolean> {
+      return store.write(async (tx) => {
+        if (!(await isEnrolled(tx, userId))) return false
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId)
-        await notify(tx, userId, { kind: 'two_factor_reset' })
+        await notify(tx, userId, { kind: 'two_factor_reset' }, actor)
         await audit(tx, actor, {
           action: 'auth.two_factor_reset',
           accountId: userId,
           target: { type: 'user', id: userId },
         })
+        return true
       })
     },
   }

@@ -75,6 +75,34 @@ describe('a notice', () => {
     ])
   })
 
+  test('of what the operator did says so, instead of asking whether it was the user', async () => {
+    const ada = await panel.customer()
+    await enrol(ada)
+    await panel.context.password.replace(operator, ada, 'set by the operator')
+    await panel.context.apiKeys.createFor(operator, ada.id, { name: 'Made on the server' })
+    await panel.context.twoFactor.reset(operator, ada.id)
+    await panel.context.emailChange.replace(operator, ada.id, 'moved@example.com')
+    const [, ...mails] = await mailsTo(ada)
+    const subjects = [
+      'Your password was set',
+      'A new API key was created',
+      'Two-factor authentication is off',
+      'Your email address was changed',
+    ]
+    expect(mails.map(({ parsed }) => parsed.subject)).toEqual(subjects)
+    for (const { text } of mails) {
+      expect(text).toContain('The operator of the panel did this. If you did not expect it, ask the operator.')
+      expect(text).not.toContain('If it was you')
+    }
+  })
+
+  test('of a reset of two-factor authentication is not sent to a user who had none', async () => {
+    const ada = await panel.customer()
+    expect(await panel.context.twoFactor.reset(operator, ada.id)).toBe(false)
+    expect(await mailsTo(ada)).toEqual([])
+    expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
+  })
+
   test('tells of a new API key, and never holds the key', async () => {
     const ada = await panel.customer()
     const expiresAt = new Date(panel.clock.now() + 60_000).toISOString()
