@@ -47,6 +47,7 @@ try {
     ['500 connections with slow bodies', slowBodies],
     ['logins whose client hangs up', hangUps],
     ['150,000 addresses', manyAddresses],
+    ['the dearest refused bodies', refusedBodies],
     ['calm again', () => async () => ''],
   ]
   const before = panel.memory()
@@ -216,6 +217,27 @@ function manyAddresses({ origin }: Panel) {
     await Bun.sleep(50)
     return 'idle'
   })
+}
+
+/** What costs most to be refused: bodies at the cap, of which each would have thousands of mistakes. */
+function refusedBodies({ origin }: Panel) {
+  const fill = (length: number, item: (i: number) => string) => Array.from({ length }, (_, i) => item(i)).join(',')
+  const bodies = [
+    `{"email":[${fill(32_000, () => '1')}]}`,
+    `{${fill(64, (i) => `"x${i}${'x'.repeat(900)}":1`)}}`,
+    `{"email":{${fill(60, (i) => `"x${i}":{${fill(64, (j) => `"${j}":1`)}}`)}}}`,
+    `{"email":"${'\u00e9'.repeat(32_000)}"}`,
+    `[${fill(16_000, () => '{}')}]`,
+  ]
+  return repeat(4, async (n) =>
+    statusOf(
+      await fetch(`${origin}/api/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': addressOf(n) },
+        body: bodies[n % bodies.length] ?? '',
+      }),
+    ),
+  )
 }
 
 function slowHeaders(target: Panel) {

@@ -6,11 +6,14 @@ const LOCAL_LENGTH = 64
  * ASCII only and unquoted: beyond that, two addresses can look like one (the Kelvin sign lower-cases to `k`), and a
  * quoted local part is read differently by different mailers.
  */
-const ADDRESS = /^([a-z0-9!#$%&'*+/=?^_`{|}~.-]+)@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i
+const ADDRESS = /^([a-z0-9!#$%&'*+/=?^_`{|}~.-]+)@([a-z0-9.-]+)$/i
+/** RFC 1123 §2.1. */
+const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 
 /** The dot-atom form of RFC 5321 §4.1.2, within the lengths of its §4.5.3.1. */
 export function isEmailAddress(value: string): boolean {
-  const local = ADDRESS.exec(value)?.[1]
-  if (local === undefined || value.length > EMAIL_LENGTH || local.length > LOCAL_LENGTH) return false
-  return !value.includes('..') && !local.startsWith('.') && !local.endsWith('.')
+  if (value.length > EMAIL_LENGTH) return false
+  const [, local = '', domain = ''] = ADDRESS.exec(value) ?? []
+  if (local === '' || local.length > LOCAL_LENGTH) return false
+  return local.split('.').every((atom) => atom !== '') && domain.split('.').every((label) => DOMAIN_LABEL.test(label))
 }

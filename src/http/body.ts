@@ -1,9 +1,8 @@
-/** Reads a JSON body, strictly: size, media type, encoding, syntax, duplicate names. */
+/** Reads a JSON body, strictly: size, media type, encoding, syntax, shape. */
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
+import { requireModestShape } from './json-shape.ts'
 
-/** Levels of objects and arrays; the deepest body of ours has three. */
-const MAX_DEPTH = 16
 /** From its first byte on. A sender that is silent is cut off by the listener; one that trickles would stay for hours. */
 const MAX_BODY_MS = 30_000
 const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
@@ -60,32 +59,6 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('bad_request', 'The body is not valid JSON in UTF-8')
   }
-  refuseAmbiguity(text)
+  requireModestShape(text)
   return body
-}
-
-/**
- * RFC 8259 §4: names should be unique. JSON.parse takes the last of two, another parser the first: a request that
- * two programs read differently is refused. So is one that is nested deeper than any of ours, since describing what
- * is wrong with it would take seconds.
- *
- * @param text JSON that has been parsed successfully, so that its strings and brackets can be trusted
- * @throws AppError `bad_request`
- */
-function refuseAmbiguity(text: string): void {
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
-  const objects: (Set<string> | undefined)[] = []
-  let lastString = ''
-  for (const [value] of text.matchAll(token)) {
-    if (value === '{') objects.push(new Set())
-    else if (value === '[') objects.push(undefined)
-    else if (value === '}' || value === ']') objects.pop()
-    else if (value === ':') {
-      const names = objects.at(-1)
-      const name: string = JSON.parse(lastString)
-      if (names?.has(name)) throw new AppError('bad_request', 'The body names a field twice')
-      names?.add(name)
-    } else lastString = value
-    if (objects.length > MAX_DEPTH) throw new AppError('bad_request', 'The body is nested too deeply')
-  }
 }

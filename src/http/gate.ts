@@ -18,6 +18,9 @@ export type Fetch = (request: Request) => Awaitable<Response>
 /** The first index of a URL at which Elysia looks for its path. */
 const ELYSIA_PATH_START = 11
 
+/** No route takes more than ten; a URL has room for thousands, and each would be looked at. */
+const MAX_PARAMETERS = 64
+
 /** Made once: most of what an error costs is its stack, and a flood of requests is not to be paid for in stacks. */
 const rateLimited = new AppError('rate_limited')
 
@@ -134,7 +137,11 @@ function pathOf(url: string): string {
 function requireUniqueParameters(url: string): void {
   const start = url.indexOf('?')
   if (start === -1) return
-  const names = [...new URLSearchParams(url.slice(start + 1)).keys()]
+  const query = url.slice(start + 1)
+  if (query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) {
+    throw new AppError('bad_request', `Give at most ${MAX_PARAMETERS} query parameters`)
+  }
+  const names = [...new URLSearchParams(query).keys()]
   if (new Set(names).size < names.length) throw new AppError('bad_request', 'Give each query parameter once')
 }
 

@@ -1,5 +1,6 @@
 /** The building blocks of every request and response schema. Each says its own rule, for the error message. */
 import { Kind, TypeRegistry } from '@sinclair/typebox'
+import { Check } from '@sinclair/typebox/value'
 import { type TSchema, t } from 'elysia'
 import { EMAIL_LENGTH, isEmailAddress } from '../core/email.ts'
 import { parseTimestamp } from '../core/timestamp.ts'
@@ -12,9 +13,12 @@ type Checks = {
   type: string
   isType(value: unknown): boolean
   /** What a value of the type must obey besides; a failure is 422. */
-  rule: string
+  rule: Rule
   obeys(value: never): boolean
 }
+
+/** In words that never repeat the value; a function tells which of several rules a value breaks. */
+type Rule = string | ((value: string) => string)
 
 type CheckedSchema = TSchema & { [checks]: Checks }
 
@@ -23,6 +27,23 @@ TypeRegistry.Set<CheckedSchema>('Checked', (schema, value) => {
   const { isType, obeys } = schema[checks]
   return isType(value) && obeys(value as never)
 })
+
+// Nor does it find the same item twice at a price that a request may cost: its hash of a string takes BigInts by the byte.
+TypeRegistry.Set<ListSchema>('List', ({ items, minItems = 0, maxItems }, value) => {
+  if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return false
+  return value.every((item) => Check(items, item)) && new Set(value).size === value.length
+})
+
+type ListSchema = TSchema & { items: TSchema; minItems?: number; maxItems: number }
+
+/** Strings or numbers, none of them twice. */
+export function list<T extends string | number>(
+  items: ReturnType<typeof checked<T>>,
+  options: { minItems?: number; maxItems: number; examples: NoInfer<T>[][]; description?: string },
+) {
+  const jsonSchema = { type: 'array', items, uniqueItems: true, ...options }
+  return t.Unsafe<T[]>({ ...jsonSchema, [Kind]: 'List' } as Parameters<typeof t.Unsafe>[0])
+}
 
 function checked<T>(jsonSchema: Record<string, unknown>, check: Checks) {
   return t.Unsafe<T>({ ...jsonSchema, [Kind]: 'Checked', [checks]: check } as Parameters<typeof t.Unsafe>[0])
@@ -42,7 +63,7 @@ export function text(options: {
   examples?: string[]
   description?: string
   format?: string
-  rule?: string
+  rule?: Rule
   obeys?(value: string): boolean
 }) {
   const { rule, obeys, minLength = 0, ...jsonSchema } = options
@@ -56,24 +77,44 @@ export function text(options: {
       type: 'a string',
       isType: isString,
       rule: rule ?? lengthRule,
-      obeys: (value: string) => {
-        const length = [...value].length
-        return length >= minLength && length <= options.maxLength && (obeys?.(value) ?? true)
-      },
+      obeys: (value: string) => hasLength(value, minLength, options.maxLength) && (obeys?.(value) ?? true),
     },
   )
 }
 
-/** A label for people: 1 to 100 characters, none of them a control character or half a surrogate pair. */
+/** In characters, of which a string has at least half as many as UTF-16 units: a long one need not be counted. */
+function hasLength(value: string, minimum: number, maximum: number): boolean {
+  if (value.length > 2 * maximum) return false
+  const length = [...value].length
+  return length >= minimum && length <= maximum
+}
+
+const LABEL = { minLength: 1, maxLength: 100 }
+
+/**
+ * A label for people: 1 to 100 characters, none of them a control character or half a surrogate pair. What reverses the
+ * text around it (CVE-2021-42574) or shows nothing at all could pass for another label, in a list and on a terminal.
+ */
 export function label(examples: string[]) {
   return text({
-    minLength: 1,
-    maxLength: 100,
+    ...LABEL,
     examples,
-    rule: 'must be 1 to 100 characters, without control characters',
-    obeys: (value) => value.isWellFormed() && !/\p{Cc}/u.test(value),
+    rule: (value) =>
+      labelFaults.find(({ has }) => has(value))?.rule ?? 'must be 1 to 100 characters, without control characters',
+    obeys: (value) => value.isWellFormed() && !/\p{Cc}/u.test(value) && !labelFaults.some(({ has }) => has(value)),
   })
 }
+
+const labelFaults = [
+  {
+    rule: 'must not hold characters that change the direction or the line of text',
+    has: (value: string) => /[\u202a-\u202e\u2066-\u2069\p{Zl}\p{Zp}]/u.test(value),
+  },
+  {
+    rule: 'must hold a visible character',
+    has: (value: string) => value !== '' && /^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]+$/u.test(value),
+  },
+]
 
 /** A string out of a fixed list. */
 export function choice<const Values extends readonly string[]>(values: Values, description?: string) {
@@ -95,11 +136,13 @@ export function choice<const Values extends readonly string[]>(values: Values, d
 
 /** A time in a request: RFC 3339 with an offset, the calendar checked. */
 export function timestampIn() {
+  const rule = 'must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z'
   return text({
-    maxLength: 40,
+    maxLength: 64,
     format: 'date-time',
     examples: ['2027-12-31T23:59:59Z'],
-    rule: 'must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z',
+    // A query that is not encoded has a space where the offset's plus was.
+    rule: (value) => (/^\S+ \d\d:\d\d$/.test(value) ? `${rule}; in a URL, write the + of an offset as %2B` : rule),
     obeys: (value) => parseTimestamp(value) !== undefined,
   })
 }

@@ -30,7 +30,7 @@ const NEVER_TRANSLATED = new Set([
 export function parseRanges(texts: readonly string[]): AddressRange[] {
   return texts.map((text) => {
     const [, host = text] = /^(.+)\/\d+$/.exec(text) ?? []
-    if (!isAddress(host)) throw new Error(`${text} is no address`)
+    if (!isAddress(host) || host.includes('%')) throw new Error(`${text} is no address`)
     if (host !== text) return ipaddr.parseCIDR(text)
     const address = ipaddr.process(text)
     return [address, address.kind() === 'ipv4' ? 32 : 128]
@@ -40,11 +40,12 @@ export function parseRanges(texts: readonly string[]): AddressRange[] {
 /**
  * The one way to write a range: the network's first address and the prefix, `/32` or `/128` for a single one.
  *
- * @returns undefined for a text that is none, and for IPv4 written as IPv6, which no client address ever is
+ * @returns undefined for a text that is none, for IPv4 written as IPv6, which no client address ever is, and for an address
+ * with a zone (`fe80::1%eth0`), which would be another range without it
  */
 export function normalizeRange(text: string): string | undefined {
   const [, host = text, prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? []
-  if (!isAddress(host)) return undefined
+  if (!isAddress(host) || host.includes('%')) return undefined
   const address = ipaddr.parse(host)
   const bits = address.kind() === 'ipv4' ? 32 : 128
   const length = prefix === undefined ? bits : Number(prefix)

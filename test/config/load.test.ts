@@ -129,6 +129,10 @@ describe('is refused:', () => {
       { NCP_TRUSTED_PROXIES: '10.0.0.0/8,nonsense' },
       'NCP_TRUSTED_PROXIES: must be addresses or CIDR ranges, separated by commas',
     ],
+    [
+      { NCP_TRUSTED_PROXIES: 'fe80::1%eth0' },
+      'NCP_TRUSTED_PROXIES: must be addresses or CIDR ranges, separated by commas',
+    ],
     [{ NCP_TLS_CERT: 'cert.pem' }, '--tls-cert and --tls-key: give both or neither'],
     [{ NCP_TLS_KEY: 'key.pem' }, '--tls-cert and --tls-key: give both or neither'],
     [{ NCP_ACME_DOMAINS: 'localhost' }, 'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas'],

@@ -461,7 +461,7 @@ describe("the contract's operations", () => {
   test('creating an API key takes a name and an expiry, and gives the key once', () => {
     expect(bodyOf('POST /api/v1/auth/api-keys')).toEqual({
       name: 'string',
-      'expires_at?': 'timestamp',
+      'expires_at?': timestampOrNull,
       'scopes?': ['string'],
       'allowed_cidrs?': ['string'],
       'subscription_id?': 'integer',

@@ -6,6 +6,7 @@ import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { operator } from '../../src/core/actor.ts'
+import { catalogue } from '../../src/core/errors.ts'
 import { createTestLog } from '../harness/log.ts'
 import { type Operation, operationsOf } from '../harness/operations.ts'
 import { type Answer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
@@ -110,6 +111,7 @@ async function round(seed: number): Promise<void> {
       for (const [i, { status, message }] of answers.entries()) {
         const request = burst[i] as FuzzedRequest
         if (status >= 500) throw new Error(`${status} ${message}`)
+        if (status === 422 && message === catalogue.validation_error.message) throw new Error('422 without a reason')
         if (status < 300 && !isAllowed(operation, request)) throw new Error(`${status} for a body that is not allowed`)
         const names = new Set(operation.parameters.map(({ name }) => name))
         const strange = [...new URLSearchParams(request.query).keys()].filter((name) => !names.has(name))

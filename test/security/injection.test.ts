@@ -40,14 +40,14 @@ const TEXTS = [
   '$\u007b7*7}',
   '<%= 7*7 %>',
   '<script>alert(1)</script>',
-  '"},"role":"admin","x":"\u2028</script>',
+  '"},"role":"admin","x":"</script>',
   '=HYPERLINK("https://evil.example")',
   '../../../etc/passwd',
   ';id',
   '$(id)',
   '`id`',
   '-rf',
-  'e\u0301\u{1f511}\u202e',
+  'e\u0301\u{1f511}\u200f',
 ]
 
 describe('a text', () => {

@@ -8,6 +8,7 @@ import {
   idIn,
   idOut,
   label,
+  list,
   nullable,
   nullableIn,
   text,
@@ -39,23 +40,28 @@ const range = () =>
     obeys: (value) => normalizeRange(value) !== undefined,
   })
 
+/** Null in a request means what it means in an answer: a script may send back what it has read. */
+const expiry = () =>
+  nullableIn(timestampIn(), {
+    examples: ['2027-12-31T23:59:59Z'],
+    description: 'Null for a key that is valid until it is deleted',
+  })
+
 export const CreateApiKey = closed({
   name: name(),
-  expires_at: t.Optional(timestampIn()),
+  expires_at: t.Optional(expiry()),
   scopes: t.Optional(
-    t.Array(choice(SCOPES), {
+    list(choice(SCOPES), {
       minItems: 1,
       maxItems: SCOPES.length,
-      uniqueItems: true,
       examples: [['sites:read']],
       description: 'What the key may do, never more than its user; absent means all of that',
     }),
   ),
   allowed_cidrs: t.Optional(
-    t.Array(range(), {
+    list(range(), {
       minItems: 1,
       maxItems: MAX_CIDRS,
-      uniqueItems: true,
       examples: [['203.0.113.0/24', '2001:db8::/48']],
       description: 'Where the key may be used from; absent means everywhere',
     }),
@@ -68,12 +74,7 @@ export const CreateApiKey = closed({
 })
 export const ChangeApiKey = closed({
   name: t.Optional(name()),
-  expires_at: t.Optional(
-    nullableIn(timestampIn(), {
-      examples: ['2027-12-31T23:59:59Z'],
-      description: 'Null for a key that is valid until it is deleted',
-    }),
-  ),
+  expires_at: t.Optional(expiry()),
   totp_code: freshCode(', for a new expiry'),
 })
 export const RotateApiKey = closed({
@@ -175,7 +176,7 @@ export function toNewApiKey(body: typeof CreateApiKey.static): NewApiKey & { tot
   const { name, expires_at: expiresAt, scopes, allowed_cidrs: cidrs, subscription_id: subscriptionId } = body
   return {
     name,
-    expiresAt: expiresAt === undefined ? undefined : parseTimestamp(expiresAt),
+    expiresAt: expiresAt == null ? undefined : parseTimestamp(expiresAt),
     scopes,
     allowedCidrs: cidrs && [...new Set(cidrs.map((cidr) => normalizeRange(cidr) ?? cidr))],
     subscriptionId,

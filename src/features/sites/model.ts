@@ -2,12 +2,12 @@
 import { t } from 'elysia'
 import { AppError } from '../../core/errors.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { choice, closed, idIn, idOut, integerText, text, timestampOut, toInteger } from '../../http/schema.ts'
+import { choice, closed, idIn, idOut, integerText, list, text, timestampOut, toInteger } from '../../http/schema.ts'
 import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteFilter, type SiteRef } from './sites.ts'
 
 /** Long enough for a name in the letters of its language, which punycode makes longer. */
 const domainName = () => text({ minLength: 1, maxLength: 253, examples: ['www.example.com'] })
-const aliases = () => t.Array(domainName(), { maxItems: 100, uniqueItems: true, examples: [['example.com']] })
+const aliases = () => list(domainName(), { maxItems: 100, examples: [['example.com']] })
 const status = () => choice(['active', 'disabled'])
 const phpVersion = () => choice(PHP_VERSIONS)
 

@@ -16,6 +16,8 @@ type Listed = Omit<Created, 'key'> & { last_used_at: string | null }
 
 const DAY_SECONDS = 86_400
 const NAME_RULE = 'name: must be 1 to 100 characters, without control characters'
+const DIRECTION_RULE = 'name: must not hold characters that change the direction or the line of text'
+const VISIBLE_RULE = 'name: must hold a visible character'
 const TIME_RULE = 'expires_at: must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z'
 
 let panel: Panel
@@ -52,6 +54,17 @@ describe('creating a key', () => {
       expires_at: '2099-12-31T23:59:59.000Z',
       created_at: after(0),
     })
+  })
+
+  test('takes the null that it answers for a key without an end', async () => {
+    const { data } = await create({ name: 'Everlasting', expires_at: null })
+    expect(data.expires_at).toBeNull()
+    const { name, expires_at } = data
+    expect((await create({ name, expires_at })).status).toBe(201)
+  })
+
+  test.each(['مفتاح النشر', 'דואר\u200f', '👩\u200d💻 deploy', 'नमस्ते'])('takes the name %s', async (name) => {
+    expect((await create({ name })).data.name).toBe(name)
   })
 
   test('without expires_at makes one that is valid until it is deleted', async () => {
@@ -113,9 +126,13 @@ describe('creating a key', () => {
     [{ name: 'a\u001b[31mb' }, 422, NAME_RULE],
     [{ name: 'a\u0085b' }, 422, NAME_RULE],
     [{ name: '\ud83d' }, 422, NAME_RULE],
-    [{ name: 'x', expires_at: null }, 400, 'expires_at: must be a string'],
-    [{ name: 'x', expires_at: 4102444800 }, 400, 'expires_at: must be a string'],
-    [{ name: 'x', expires_at: true }, 400, 'expires_at: must be a string'],
+    [{ name: 'invoice\u202egpj.exe' }, 422, DIRECTION_RULE],
+    [{ name: 'a\u2066b\u2069' }, 422, DIRECTION_RULE],
+    [{ name: 'a\u2028b' }, 422, DIRECTION_RULE],
+    [{ name: '   ' }, 422, VISIBLE_RULE],
+    [{ name: '\u00a0\u200b\u3164' }, 422, VISIBLE_RULE],
+    [{ name: 'x', expires_at: 4102444800 }, 400, 'expires_at: must be a string or null'],
+    [{ name: 'x', expires_at: true }, 400, 'expires_at: must be a string or null'],
     [{ name: 'x', expires_at: '' }, 422, TIME_RULE],
     [{ name: 'x', expires_at: '1' }, 422, TIME_RULE],
     [{ name: 'x', expires_at: '4102444800' }, 422, TIME_RULE],

@@ -84,7 +84,8 @@ describe('options', () => {
     expect([answer.status, answer.message]).toEqual([status, message])
   })
 
-  test.each(['203.0.113', '203.0.113.0/33', '2001:db8::/129', '0x7f.1', '::ffff:203.0.113.7', '10.0.0.0/', 'all', ''])(
+  const notRanges = ['203.0.113', '203.0.113.0/33', '2001:db8::/129', '0x7f.1', '::ffff:203.0.113.7', '10.0.0.0/']
+  test.each([...notRanges, 'fe80::1%eth0', 'fe80::%eth0/64', 'all', ''])(
     'allowed_cidrs that hold %j are refused',
     async (range) => {
       const answer = await create({ allowed_cidrs: ['10.0.0.0/8', range] })

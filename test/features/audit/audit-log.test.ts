@@ -429,4 +429,13 @@ describe('the list', () => {
   ])('is refused with ?%s', async (query, status) => {
     expect((await panel.get(`/admin/audit-log?${query}`, admin)).status).toBe(status)
   })
+
+  test('is told how to send an offset whose plus has become a space', async () => {
+    const { status, message } = await panel.get('/admin/audit-log?from=2026-01-01T00:00:00+01:00', admin)
+    expect([status, message]).toEqual([
+      422,
+      'from: must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z; in a URL, write the + of an offset as %2B',
+    ])
+    expect((await panel.get('/admin/audit-log?from=2026-01-01T00:00:00%2B01:00', admin)).status).toBe(200)
+  })
 })

@@ -69,7 +69,7 @@ describe('login', () => {
   })
 
   test.each([
-    [{}, 400, 'email: is required'],
+    [{}, 400, 'email: is required; password: is required'],
     [{ email: 'ada@example.com' }, 400, 'password: is required'],
     [{ email: ['ada@example.com'], password: 'x' }, 400, 'email: must be a string'],
     [{ email: 'ada@example.com', password: { $ne: 1 } }, 400, 'password: must be a string'],
