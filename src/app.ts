@@ -14,9 +14,11 @@ import { settingRoutes } from './features/settings/routes.ts'
 import { siteRoutes } from './features/sites/routes.ts'
 import { adminSubscriptionRoutes, subscriptionRoutes } from './features/subscriptions/routes.ts'
 import { userRoutes } from './features/users/routes.ts'
+import { createCors, variesByOrigin } from './http/cors.ts'
 import { createErrors } from './http/errors.ts'
 import { gate } from './http/gate.ts'
 import { createGuard, type Guard } from './http/guard.ts'
+import { createResponseHeaders, strictTransport } from './http/headers.ts'
 import { createAnswerOnce } from './http/idempotency.ts'
 import { createObserver } from './http/observer.ts'
 import { createRouteTable } from './http/route-table.ts'
@@ -27,11 +29,12 @@ const strict = { strictPath: true, normalize: false } as const
 
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
-  const { clock, log, storageLog, limiter, policies, clientAddress, credentials } = context
-  const guard = createGuard({ maxBytes: context.config.maxBodyBytes, clock })
+  const { config, clock, log, storageLog, limiter, policies, clientAddress, credentials } = context
+  const guard = createGuard({ maxBytes: config.maxBodyBytes, clock })
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 
+  const cors = createCors(config.corsOrigins)
   const routeOf = createRouteTable([...described.routes, ...docs.routes])
 
   // Whatever is thrown becomes the envelope; an unknown route too.
@@ -50,6 +53,8 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       clientAddress,
       authenticate: credentials.authenticate,
       clock,
+      newResponseHeaders: createResponseHeaders({ ...strictTransport(config), ...(cors && variesByOrigin) }),
+      cors,
       routeOf,
       route: router.fetch,
       refuse: errors.refuse,

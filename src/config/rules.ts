@@ -52,6 +52,26 @@ export function domainNames(value: string): string[] {
 /** Labels of RFC 1123, two at least, the last one no number. */
 const DOMAIN_NAME = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
 
+/**
+ * Origins of pages, exactly as a browser sends them (RFC 6454 §6.2), separated by commas. Never `*`, nor `null`, which a
+ * sandboxed page of anybody has.
+ */
+export function origins(value: string): string[] {
+  const listed = value.split(',').flatMap((entry) => entry.trim() || [])
+  if (!listed.every(isPageOrigin)) {
+    throw new Error(
+      'must be origins, separated by commas, as a browser sends them: https://app.example.com or https://app.example.com:8443, in lower case, without a path, a final slash or the default port (http:// for this machine only; * and null are never allowed)',
+    )
+  }
+  return [...new Set(listed)]
+}
+
+function isPageOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  // A pattern is a host name to the parser.
+  return url !== null && url.origin === text && !text.includes('*') && isPrivate(url)
+}
+
 export function httpsUrl(value: string): string {
   if (URL.parse(value)?.protocol !== 'https:') throw new Error('must be an https:// URL')
   return value
@@ -65,10 +85,13 @@ export function email(value: string): string {
 /** The base of links in mails: nothing but a place that the reader's browser reaches in private (ASVS V1.2.2). */
 export function publicUrl(value: string): string {
   const url = URL.parse(value)
-  const host = url?.hostname.replace(/^\[(.*)\]$/, '$1') ?? ''
-  const isPrivate = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(host))
-  if (!url || !isPrivate || url.username + url.password + url.search + url.hash !== '' || /[?#@]/.test(value)) {
+  if (!url || !isPrivate(url) || url.username + url.password + url.search + url.hash !== '' || /[?#@]/.test(value)) {
     throw new Error('must be an https:// URL without user, query and fragment (http:// for this machine only)')
   }
   return url.href.replace(/\/+$/, '')
+}
+
+/** Whether nobody on the network reads or changes what is sent there. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[(.*)\]$/, '$1')))
 }

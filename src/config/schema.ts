@@ -1,9 +1,10 @@
 /** Every setting of the program: its key, its default, how it is read, and the help that `--help` prints. */
 import { LOG_LEVELS, type LogLevel } from '../core/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
+import { type BrowserConfig, browserSettings } from './browsers.ts'
 import { addressRanges, domainNames, email, httpsUrl, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
 
-export type Config = {
+export type Config = BrowserConfig & {
   data: string
   host: string | undefined
   port: number
@@ -181,6 +182,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     parse: addressRanges,
     help: 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed',
   },
+  ...browserSettings,
   maxBodyBytes: {
     env: 'NCP_MAX_BODY_BYTES',
     type: 'number',

@@ -7,8 +7,9 @@ import type { ClientAddress } from '../limiter/address.ts'
 import type { Limiter, Policy, Verdict } from '../limiter/limiter.ts'
 import type { Policies } from '../limiter/policies.ts'
 import { readBearer } from './bearer.ts'
+import type { Cors } from './cors.ts'
 import { notAuthenticated } from './guard.ts'
-import { newResponseHeaders } from './headers.ts'
+import type { NewResponseHeaders } from './headers.ts'
 import { tellExpiry } from './key-expiry.ts'
 import type { Route } from './route-table.ts'
 import { noHeaders, routeVisit, type Visit } from './visit.ts'
@@ -33,6 +34,9 @@ export type GateOptions = {
   /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
   authenticate(bearer: string, address: string): Awaitable<Principal | undefined>
   clock: Clock
+  newResponseHeaders: NewResponseHeaders
+  /** Undefined where no page of another origin may call. */
+  cors: Cors | undefined
   /** What is known of a path; undefined for one that nothing serves. */
   routeOf(path: string): Route | undefined
   /** Routes the request. */
@@ -48,10 +52,14 @@ export type GateOptions = {
  * one waits only where a credential has to be read from the database. What it refuses never comes to the router.
  */
 export function gate(options: GateOptions): Fetch {
-  const { limiter, policies, clock, routeOf, route, refuse, observe } = options
+  const { limiter, policies, clock, newResponseHeaders, cors, routeOf, route, refuse, observe } = options
+  const toRoute = (arrived: Visit) => routeVisit(route, arrived)
 
   function pass(arrived: Visit): Awaitable<Response> {
     const { group } = arrived.client
+    if (cors?.isPreflight(arrived.request)) {
+      return admit(arrived, limit(arrived, policies.preflight, group), cors.answerPreflight)
+    }
     const byAddress = policies.byAddress(arrived.request.method, arrived.path)
     // Where the address decides, no credential is looked at: a refused login costs no query.
     if (byAddress) return admit(arrived, limit(arrived, byAddress, group))
@@ -70,6 +78,7 @@ export function gate(options: GateOptions): Fetch {
   function limit(arrived: Visit, policy: Policy, key: string): Verdict {
     const verdict = limiter.take(policy, key)
     arrived.responseHeaders = newResponseHeaders(arrived.requestId, verdict)
+    cors?.allow(arrived.request, arrived.responseHeaders)
     return verdict
   }
 
@@ -81,7 +90,11 @@ export function gate(options: GateOptions): Fetch {
     return bearer === undefined ? undefined : options.authenticate(bearer, arrived.client.address)
   }
 
-  function admit(arrived: Visit, { allowed, retryAfter }: Verdict): Awaitable<Response> {
+  function admit(
+    arrived: Visit,
+    { allowed, retryAfter }: Verdict,
+    answer: (arrived: Visit) => Awaitable<Response> = toRoute,
+  ): Awaitable<Response> {
     const { request, principal } = arrived
     if (!allowed) {
       arrived.responseHeaders.set('retry-after', `${retryAfter}`)
@@ -91,7 +104,7 @@ export function gate(options: GateOptions): Fetch {
     requireUniqueParameters(request.url)
     // The guard of the route would say the same, later.
     if (!principal && arrived.route?.guarded.has(request.method)) return refuse(notAuthenticated, arrived)
-    return routeVisit(route, arrived)
+    return answer(arrived)
   }
 
   return (request) => {

@@ -6,36 +6,56 @@ export const baseHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
   'x-content-type-options': 'nosniff',
 } as const
 
-/** By policy: the few headers that differ from one response to the next are not in it. */
-const templates = new WeakMap<Policy, Headers>()
+/** Seconds in a year: RFC 6797 §6.1.1, and what preload lists and audits ask for. */
+const HSTS_MAX_AGE = 31_536_000
+
+/** Makes a response's headers, of what the gate knows before the request is routed. */
+export type NewResponseHeaders = (requestId: string, verdict: Verdict) => Headers
 
 /**
  * What a response starts from, whatever becomes of the request: the contract's three headers of the rate limit, and the
  * standard's two (draft-ietf-httpapi-ratelimit-headers).
+ *
+ * @param always what else is in each of them
  */
-export function newResponseHeaders(requestId: string, { policy, remaining, resetAt, retryAfter }: Verdict): Headers {
-  let template = templates.get(policy)
-  if (!template) {
-    template = templateOf(policy)
-    templates.set(policy, template)
+export function createResponseHeaders(always: Readonly<Record<string, string>>): NewResponseHeaders {
+  /** By policy: the few headers that differ from one response to the next are not in it. */
+  const templates = new WeakMap<Policy, Headers>()
+
+  function templateOf({ name, limit, windowSeconds }: Policy): Headers {
+    return new Headers({
+      ...baseHeaders,
+      ...always,
+      'x-ratelimit-limit': `${limit}`,
+      'ratelimit-policy': `"${name}";q=${limit};w=${windowSeconds}`,
+    })
   }
-  // Copied rather than filled anew: a fifth of the cost, at every request.
-  const headers = new Headers(template)
-  headers.set('x-request-id', requestId)
-  headers.set('x-ratelimit-remaining', `${remaining}`)
-  headers.set('x-ratelimit-reset', `${resetAt}`)
-  headers.set('ratelimit', `"${policy.name}";r=${remaining};t=${retryAfter}`)
-  return headers
+
+  return (requestId, { policy, remaining, resetAt, retryAfter }) => {
+    let template = templates.get(policy)
+    if (!template) {
+      template = templateOf(policy)
+      templates.set(policy, template)
+    }
+    // Copied rather than filled anew: a fifth of the cost, at every request.
+    const headers = new Headers(template)
+    headers.set('x-request-id', requestId)
+    headers.set('x-ratelimit-remaining', `${remaining}`)
+    headers.set('x-ratelimit-reset', `${resetAt}`)
+    headers.set('ratelimit', `"${policy.name}";r=${remaining};t=${retryAfter}`)
+    return headers
+  }
 }
 
-function templateOf({ name, limit, windowSeconds }: Policy): Headers {
-  return new Headers({
-    ...baseHeaders,
-    'x-ratelimit-limit': `${limit}`,
-    'ratelimit-policy': `"${name}";q=${limit};w=${windowSeconds}`,
-  })
+/**
+ * Strict-Transport-Security, where the panel itself speaks TLS: over plain HTTP it means nothing (RFC 6797 §7.2), and a
+ * proxy that terminates TLS sets its own.
+ */
+export function strictTransport({ tls, hsts }: { tls: boolean; hsts: 'off' | 'host' | 'subdomains' }) {
+  if (!tls || hsts === 'off') return {}
+  const scope = hsts === 'subdomains' ? '; includeSubDomains' : ''
+  return { 'strict-transport-security': `max-age=${HSTS_MAX_AGE}${scope}` }
 }

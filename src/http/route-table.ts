@@ -5,14 +5,20 @@ export type Route = {
   pattern: string
   /** The methods that the path takes, in the form of an Allow header (405, RFC 9110 §15.5.6). */
   allow: string
+  /** The request headers that it takes from a page of another origin, in the form of Access-Control-Allow-Headers. */
+  takes: string
   /** The methods that nobody may call without a credential. */
   guarded: ReadonlySet<string>
 }
 
 /** As Elysia tells of its own. */
-type RegisteredRoute = { method: string; path: string; hooks: { detail?: { security?: object[] } } }
+type RegisteredRoute = { method: string; path: string; hooks: { detail?: Detail } }
+type Detail = { security?: object[]; 'x-request-headers'?: readonly string[] }
 
-type Draft = { pattern: string; methods: Set<string>; guarded: Set<string> }
+type Draft = { pattern: string; methods: Set<string>; headers: Set<string>; guarded: Set<string> }
+
+/** Clients send them by habit, also where a route asks for neither. */
+const ALWAYS_TAKEN = ['Authorization', 'Content-Type']
 
 /** @returns the function that finds the route of a path; undefined for one that nothing serves */
 export function createRouteTable(registered: readonly RegisteredRoute[]): (path: string) => Route | undefined {
@@ -31,17 +37,24 @@ export function createRouteTable(registered: readonly RegisteredRoute[]): (path:
 function compile(registered: readonly RegisteredRoute[]): Route[] {
   const drafts = new Map<string, Draft>()
   for (const { method, path, hooks } of registered) {
-    const draft = drafts.get(path) ?? { pattern: path, methods: new Set(), guarded: new Set() }
+    const draft = drafts.get(path) ?? {
+      pattern: path,
+      methods: new Set(),
+      headers: new Set(ALWAYS_TAKEN),
+      guarded: new Set(),
+    }
     drafts.set(path, draft)
+    for (const header of hooks.detail?.['x-request-headers'] ?? []) draft.headers.add(header)
     // Whoever asks for the head alone is to be let in, and refused, alike.
     for (const taken of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
       draft.methods.add(taken)
       if (hooks.detail?.security?.length) draft.guarded.add(taken)
     }
   }
-  return [...drafts.values()].map(({ pattern, methods, guarded }) => ({
+  return [...drafts.values()].map(({ pattern, methods, headers, guarded }) => ({
     pattern,
     allow: [...methods].sort().join(', '),
+    takes: [...headers].sort().join(', '),
     guarded,
   }))
 }

@@ -8,12 +8,16 @@ export type Policies = {
   user: Policy
   /** By client address: everything else without one. */
   anonymous: Policy
+  /** By client address: browsers that ask what a page of another origin may send, one request before each of its own. */
+  preflight: Policy
 }
 
 /** Requests per minute, as they are named in the configuration. */
 export type Limits = Record<'limitLogin' | 'limitPasswordReset' | 'limitUser' | 'limitAnonymous' | 'limitProbe', number>
 
 const WINDOW_SECONDS = 60
+/** Several people behind one address, each with a page that sends all that its user may. */
+const PREFLIGHTS = 600
 
 export function createPolicies(limits: Limits): Policies {
   const policy = (name: string, limit: number): Policy => ({ name, limit, windowSeconds: WINDOW_SECONDS })
@@ -30,5 +34,6 @@ export function createPolicies(limits: Limits): Policies {
     },
     user: policy('user', limits.limitUser),
     anonymous: policy('anonymous', limits.limitAnonymous),
+    preflight: policy('preflight', PREFLIGHTS),
   }
 }

@@ -1,0 +1,28 @@
+/** The settings that decide what browsers may do with the panel. */
+
+import { oneOf, origins } from './rules.ts'
+import type { Setting } from './schema.ts'
+
+export const HSTS = ['off', 'host', 'subdomains'] as const
+
+export type BrowserConfig = {
+  corsOrigins: string[]
+  hsts: (typeof HSTS)[number]
+}
+
+export const browserSettings: { [Key in keyof BrowserConfig]: Setting<BrowserConfig[Key]> } = {
+  corsOrigins: {
+    env: 'NCP_CORS_ORIGINS',
+    type: 'list',
+    default: [],
+    parse: origins,
+    help: 'origins, separated by commas, whose pages may call the API from a browser, such as https://app.example.com (default: none)',
+  },
+  hsts: {
+    env: 'NCP_HSTS',
+    type: 'text',
+    default: 'host',
+    parse: oneOf(...HSTS),
+    help: 'over TLS, tell browsers to use nothing but HTTPS for a year: off, host (the name of the panel), subdomains (and all names under it)',
+  },
+}
