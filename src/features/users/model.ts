@@ -30,6 +30,14 @@ export const userFilter = {
   email: t.Optional(
     text({ minLength: 1, maxLength: 254, examples: ['@example.com'], description: 'Part of the email' }),
   ),
+  name: t.Optional(
+    text({
+      minLength: 1,
+      maxLength: 100,
+      examples: ['lovelace'],
+      description: 'Part of the name; A to Z and a to z are alike',
+    }),
+  ),
   role: t.Optional(role('Only users of this role')),
   status: t.Optional(status('Only users of this status')),
 }

@@ -7,7 +7,7 @@ import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
-import { contains } from '../../db/contains.ts'
+import { contains, containsIgnoringCase } from '../../db/contains.ts'
 import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -20,8 +20,8 @@ export type InvitedUser = { user: User; activation: Activation }
 export type NewUser = { email: string; name: string; role: Role }
 export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'disabled' }
 
-/** `email` is a part of the address. */
-export type UserFilter = { email?: string; role?: Role; status?: User['status'] }
+/** `email` and `name` are parts of what they name. */
+export type UserFilter = { email?: string; name?: string; role?: Role; status?: User['status'] }
 
 export type UsersOptions = {
   store: Store
@@ -60,7 +60,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
   }
 
   return {
-    async list(page: PageRequest, { email, role, status }: UserFilter = {}): Promise<Page<User>> {
+    async list(page: PageRequest, { email, name, role, status }: UserFilter = {}): Promise<Page<User>> {
       const rows = await store.read
         .select()
         .from(users)
@@ -68,6 +68,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
           and(
             gt(users.id, page.afterId),
             email === undefined ? undefined : contains(users.email, email.toLowerCase()),
+            name === undefined ? undefined : containsIgnoringCase(users.name, name),
             role === undefined ? undefined : eq(users.role, role),
             status === undefined ? undefined : eq(users.status, status),
           ),

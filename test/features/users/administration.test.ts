@@ -33,10 +33,28 @@ describe('a search', () => {
     }
   })
 
+  test('finds users by part of their name, whatever the case of its letters', async () => {
+    const admin = await panel.admin()
+    const make = async (name: string) => {
+      const email = `${Bun.randomUUIDv7()}@named.example`
+      return (await panel.post<Row>('/admin/users', admin, { email, name, role: 'customer' })).data.id
+    }
+    const [ada, erika, percent] = [await make('Ada Lovelace'), await make('Erika Müller'), await make('100% O_o')]
+    const search = async (name: string) =>
+      ids((await panel.get<Row[]>(`/admin/users?email=@named&name=${encodeURIComponent(name)}`, admin)).data)
+    expect(await search('lovel')).toEqual([ada])
+    expect(await search('A L')).toEqual([ada])
+    expect(await search('müller')).toEqual([erika])
+    for (const literal of ['100% ', 'O_O']) expect(await search(literal)).toEqual([percent])
+    for (const nobody of ['ada%', 'Ad_', '*', "' OR 1=1--", 'Charles']) expect(await search(nobody)).toEqual([])
+  })
+
   test.each([
     ['role=root', 422, 'role: must be one of admin, customer'],
     ['status=gone', 422, 'status: must be one of active, disabled'],
     ['email=', 422, 'email: must be 1 to 254 characters'],
+    ['name=', 422, 'name: must be 1 to 100 characters'],
+    [`name=${'x'.repeat(101)}`, 422, 'name: must be 1 to 100 characters'],
     ['mail=x', 422, 'mail: is not a known field'],
   ])('by %s is %i', async (query, status, message) => {
     const answer = await panel.get(`/admin/users?${query}`, await panel.admin())
