@@ -10,13 +10,16 @@ import { readBearer } from './bearer.ts'
 import type { Cors } from './cors.ts'
 import { notAuthenticated } from './guard.ts'
 import type { NewResponseHeaders } from './headers.ts'
+import { requireHost } from './host.ts'
 import { tellExpiry } from './key-expiry.ts'
 import type { Route } from './route-table.ts'
 import { noHeaders, routeVisit, type Visit } from './visit.ts'
 
 export type Fetch = (request: Request) => Awaitable<Response>
 
-/** The first index of a URL at which Elysia looks for its path. */
+/** The first index at which the path of a URL can begin: after `http://` and a host of one character. */
+const PATH_START = 8
+/** The first index of a URL at which Elysia looks for its path: it counts on a host of three characters or more. */
 const ELYSIA_PATH_START = 11
 
 /** No route takes more than ten; a URL has room for thousands, and each would be looked at. */
@@ -53,7 +56,14 @@ export type GateOptions = {
  */
 export function gate(options: GateOptions): Fetch {
   const { limiter, policies, clock, newResponseHeaders, cors, routeOf, route, refuse, observe } = options
-  const toRoute = (arrived: Visit) => routeVisit(route, arrived)
+
+  function toRoute(arrived: Visit): Awaitable<Response> {
+    const { url } = arrived.request
+    // With a host as short as `ncp`, Elysia would lose the first segment of the path.
+    const start = url.indexOf('/', PATH_START)
+    if (start < ELYSIA_PATH_START) arrived.request = new Request(`http://localhost${url.slice(start)}`, arrived.request)
+    return routeVisit(route, arrived)
+  }
 
   function pass(arrived: Visit): Awaitable<Response> {
     const { group } = arrived.client
@@ -100,7 +110,7 @@ export function gate(options: GateOptions): Fetch {
       arrived.responseHeaders.set('retry-after', `${retryAfter}`)
       return refuse(rateLimited, arrived)
     }
-    requireOneHost(request)
+    requireHost(request)
     requireUniqueParameters(request.url)
     // The guard of the route would say the same, later.
     if (!principal && arrived.route?.guarded.has(request.method)) return refuse(notAuthenticated, arrived)
@@ -139,9 +149,9 @@ export function gate(options: GateOptions): Fetch {
   }
 }
 
-/** As Elysia reads it: a limit on a path must hold for what is routed. */
+/** As Elysia reads it: a limit on a path must hold for what is routed. Where there is no host, the URL is the path. */
 function pathOf(url: string): string {
-  const start = url.indexOf('/', ELYSIA_PATH_START)
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', PATH_START)
   const end = url.indexOf('?', start + 1)
   return url.substring(start, end === -1 ? undefined : end)
 }
@@ -156,14 +166,4 @@ function requireUniqueParameters(url: string): void {
   }
   const names = [...new URLSearchParams(query).keys()]
   if (new Set(names).size < names.length) throw new AppError('bad_request', 'Give each query parameter once')
-}
-
-/** RFC 9112 §3.2: exactly one Host. Bun joins two with a comma, and lets HTTP/1.0 come without. */
-function requireOneHost({ headers, url }: Request): void {
-  const host = headers.get('host')
-  if (!host || host.includes(',')) throw new AppError('bad_request', 'Host: exactly one Host header is required')
-  // Elysia looks for the path from there on: a shorter origin would lose its first segment, and pass a proxy's rules.
-  if (url.indexOf('/', url.indexOf('//') + 2) < ELYSIA_PATH_START) {
-    throw new AppError('bad_request', 'Host: is too short; use a longer name, or send the port with it')
-  }
 }

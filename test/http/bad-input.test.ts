@@ -286,9 +286,70 @@ describe('on the wire', () => {
     )
   })
 
-  test('a Host so short that the path would be misread is 400 in the envelope', async () => {
-    for (const host of ['a', 'ncp']) {
-      expectEnvelope(await request('GET /xx/api/v1/sites HTTP/1.1', `Host: ${host}`, 'Connection: close'), 400)
+  test.each(['a', 'ncp', 'abc', 'srv:80', 'panel.example.com', '[2001:db8::7]', '[::1]:3443', '127.0.0.1:3443', 'a:'])(
+    'a Host of %s is served, whatever its length, and no segment of the path is lost',
+    async (host) => {
+      const me = await request(
+        'GET /api/v1/auth/me?x=1 HTTP/1.1',
+        `Host: ${host}`,
+        authorization(),
+        'Connection: close',
+      )
+      expectEnvelope(me, 422)
+      expect(me).toContain('x: is not a known field')
+      const lost = await request('GET /xx/api/v1/sites HTTP/1.1', `Host: ${host}`, authorization(), 'Connection: close')
+      expectEnvelope(lost, 404)
+      for (const [type, status] of [
+        ['application/json', 401],
+        ['text/plain', 415],
+      ] as const) {
+        const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong password' })
+        const login = await request(
+          'POST /api/v1/auth/login HTTP/1.1',
+          `Host: ${host}`,
+          `Content-Type: ${type}`,
+          `Content-Length: ${body.length}`,
+          'Connection: close',
+          '',
+          body,
+        )
+        expectEnvelope(login, status)
+      }
+    },
+  )
+
+  test('a Host of one name has the same limits as a long one', async () => {
+    const remaining = async (host: string) =>
+      Number(
+        /x-ratelimit-remaining: (\d+)/i.exec(
+          await request('GET /livez HTTP/1.1', `Host: ${host}`, 'Connection: close'),
+        )?.[1],
+      )
+    const before = await remaining('localhost')
+    expect(await remaining('a')).toBe(before - 1)
+  })
+
+  const hostForm = 'must be a host name or an IP address, and perhaps a port, without blanks, user or path'
+  test.each([
+    ['a b', hostForm],
+    ['ada@panel.example.com', hostForm],
+    ['panel.example.com/x', hostForm],
+    ['http://panel.example.com', hostForm],
+    ['panel\\x', hostForm],
+    ['<panel>', hostForm],
+    ['[::1', 'must have an IPv6 address in brackets, as in [2001:db8::7]:3443'],
+    ['2001:db8::7', 'must have an IPv6 address in brackets, as in [2001:db8::7]:3443'],
+    ['[panel]', 'must have an IPv6 address in its brackets, as in [2001:db8::7]:3443'],
+    ['panel:x', 'must have a port from 0 to 65535, or none'],
+    ['panel:-1', 'must have a port from 0 to 65535, or none'],
+    ['panel:65536', 'must have a port from 0 to 65535, or none'],
+    ['panel,panel', 'must be sent once, with one name'],
+    ['', 'is required; send the name and the port of this server'],
+  ])('a Host of %j is 400 with the rule, on every path', async (host, rule) => {
+    for (const path of ['/livez', '/api/v1/sites', '/aaaaaaaaaaaaaaaa/api/v1/sites']) {
+      const response = await request(`GET ${path} HTTP/1.1`, `Host: ${host}`, authorization(), 'Connection: close')
+      expectEnvelope(response, 400)
+      expect(JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4)).message).toBe(`Host: ${rule}`)
     }
   })
 
