@@ -71,14 +71,21 @@ function represent(data: unknown, more = ''): Representation {
 function send({ set, visit: { request, responseHeaders } }: Context, { body, etag }: Representation) {
   responseHeaders.set('etag', etag)
   const condition = request.headers.get('if-none-match')
-  // Weakly: a proxy that compresses may have weakened what it passed on (§13.1.2).
-  if (condition === null || !names(condition.replaceAll('W/"', '"'), etag)) return body
+  if (condition === null || !names(condition, etag)) return body
   set.status = 304
   responseHeaders.delete('content-type')
   return undefined
 }
 
+/** An entity tag as a proxy that compresses hands it on: made weak (nginx, HAProxy), or with a suffix (Apache, Caddy). */
+const TAG = /^(?:W\/)?("[^"]*?)(?:-(?:gzip|br|zstd|deflate)|;gzip)?"$/
+
+/**
+ * Compares weakly, also for If-Match, where RFC 9110 §13.1.1 asks for the strong comparison: a weak tag may stand for
+ * several representations. Ours never does. It is a hash of what was sent, so whatever a proxy did to the tag on its way,
+ * it names the one representation that the client has seen.
+ */
 function names(condition: string, etag: string): boolean {
   if (condition.length > MAX_CONDITION_LENGTH) return false
-  return condition === '*' || condition.split(',').some((candidate) => candidate.trim() === etag)
+  return condition === '*' || condition.split(',').some((candidate) => `${TAG.exec(candidate.trim())?.[1]}"` === etag)
 }

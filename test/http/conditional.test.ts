@@ -52,6 +52,8 @@ describe('a read', () => {
     ['among others', (etag) => `"other", ${etag},"more"`],
     ['as whatever there is', () => '*'],
     ['as a weak one', (etag) => `W/${etag}`],
+    ['with the suffix of a proxy that compresses', (etag) => etag.replace(/"$/, '-gzip"')],
+    ['weakly and with a suffix, among others', (etag) => `W/"other-gzip", W/${etag.replace(/"$/, '-br"')}`],
   ])('is 304 when its ETag is named %s', async (_, condition) => {
     expect((await readUnless(condition(await etagOf('/sites')), '/sites')).status).toBe(304)
   })
@@ -170,7 +172,16 @@ describe('a change with If-Match', () => {
   test.each<[string, number, (etag: string) => string]>([
     ['any', 200, () => '*'],
     ['one of several', 200, (etag) => `"other", ${etag}`],
-    ['a weak one', 412, (etag) => `W/${etag}`],
+    ['a weak one', 200, (etag) => `W/${etag}`],
+    ['a weak one among others', 200, (etag) => `W/"other", W/${etag}`],
+    ['one with the suffix of a proxy that compresses', 200, (etag) => etag.replace(/"$/, '-gzip"')],
+    ['one with an older form of the suffix', 200, (etag) => etag.replace(/"$/, ';gzip"')],
+    ['a weak one with a suffix', 200, (etag) => `W/${etag.replace(/"$/, '-br"')}`],
+    ['one with another suffix', 412, (etag) => etag.replace(/"$/, '-other"')],
+    ['two suffixes', 412, (etag) => etag.replace(/"$/, '-gzip-gzip"')],
+    ['another weak one', 412, () => 'W/"other-gzip"'],
+    ['a suffix alone', 412, () => '"-gzip"'],
+    ['a weak one in lower case', 412, (etag) => `w/${etag}`],
     ['another', 412, () => '"other"'],
     ['none', 412, () => ''],
     ['more than we read', 412, (etag) => `${'"x",'.repeat(1000)}${etag}`],
