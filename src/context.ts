@@ -61,6 +61,7 @@ export type Context = Awaited<ReturnType<typeof createContext>>
 const QUEUED_HASHES = 128
 const USAGE_FLUSH_MS = 30_000
 const RESET_FLUSH_MS = 1000
+const THROTTLE_FLUSH_MS = 1000
 const INCIDENT_FLUSH_MS = 5000
 const RETENTION_MS = 60 * 60 * 1000
 const EXPIRY_NOTICE_MS = 10 * 60 * 1000
@@ -125,7 +126,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     record: usage.record,
   })
   const sessions = createSessions({ store, clock, audit, flushUsage: usage.settle })
-  const throttle = createThrottle(essentials)
+  const throttle = createThrottle({ ...essentials, log: storageLog, notify })
   const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents, readSettings: settings.read })
   const password = createPasswordService({
     ...essentials,
@@ -212,6 +213,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const timers = [
     every(USAGE_FLUSH_MS, usage.flush, storageLog, 'usage not written'),
     every(RESET_FLUSH_MS, passwordReset.flush, storageLog, 'password resets not written'),
+    every(THROTTLE_FLUSH_MS, throttle.flush, storageLog, 'users not told of many failed attempts'),
     every(INCIDENT_FLUSH_MS, incidents.flush, storageLog, 'failures and refusals not written to the audit log'),
     every(RETENTION_MS, pruneAudit, log, 'old audit entries not deleted'),
     every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
@@ -286,6 +288,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       try {
         await backups.stop()
         await passwordReset.flush()
+        await throttle.flush()
         await outbox.stop()
         await usage.flush()
         await incidents.flush({ everything: true })

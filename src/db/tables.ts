@@ -22,8 +22,6 @@ export const users = sqliteTable('users', {
   totpEnabledAt: integer('totp_enabled_at'),
   /** The last accepted RFC 6238 time step: each step is accepted once. */
   totpLastStep: integer('totp_last_step').notNull().default(0),
-  /** Attempts to prove a password or code since the last one that succeeded. */
-  failedAttempts: integer('failed_attempts').notNull().default(0),
   /** Null until the first login. */
   lastLoginAt: integer('last_login_at'),
   createdAt: createdAt(),
@@ -35,17 +33,33 @@ const userId = () =>
     .notNull()
     .references(() => users.id, { onDelete: 'cascade' })
 
-/** Addresses that a user has logged in from: they stay open while others are throttled. */
+/** Addresses that a user has logged in from, or reset the password from: they have allowances of their own. */
 export const knownAddresses = sqliteTable(
   'known_addresses',
   {
     userId: userId(),
     /** As the limits group them: an IPv4 address, or the /64 of an IPv6 one. */
     addressGroup: text('address_group').notNull(),
-    failedAttempts: integer('failed_attempts').notNull(),
+    /** 0 before the first login. */
     lastLoginAt: integer('last_login_at').notNull(),
+    /** When a token from a reset email was last redeemed here by a user with two-factor authentication on. */
+    resetAt: integer('reset_at'),
   },
   (table) => [primaryKey({ columns: [table.userId, table.addressGroup] })],
+)
+
+/** What an account has used up of its allowances: see `features/auth/allowance.ts`. */
+export const allowances = sqliteTable(
+  'allowances',
+  {
+    userId: userId(),
+    name: text().notNull(),
+    /** When all uses will be forgotten. */
+    emptyAt: integer('empty_at').notNull(),
+    /** The time of the last use. */
+    usedAt: integer('used_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.name] }), index('allowances_empty_at').on(table.emptyAt)],
 )
 
 /** One row: what was asked about an email that nobody has, counted so that it costs what others cost. */

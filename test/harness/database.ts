@@ -3,11 +3,11 @@ import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Panel } from './panel.ts'
 
-/** What every request may move: when a credential was last used, and how often somebody failed. */
-const MOVING = new Set(['last_used_at', 'last_seen_at', 'failed_attempts', 'last_login_at'])
+/** What every request may move: when a credential was last used. */
+const MOVING = new Set(['last_used_at', 'last_seen_at', 'last_login_at'])
 
-/** What a refused request may write too: that it was refused. */
-const RECORDS = ['strangers', 'audit_log', 'audit_horizon']
+/** What a refused request may write too: that it was refused, and that somebody failed. */
+const RECORDS = ['allowances', 'strangers', 'audit_log', 'audit_horizon']
 
 /** Every row of every table that holds users' data, without what any request may move. */
 export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as string[] } = {}): Record<string, unknown[]> {
@@ -29,15 +29,38 @@ function withoutMoving(row: unknown): object {
   return Object.fromEntries(Object.entries(row as object).filter(([column]) => !MOVING.has(column)))
 }
 
-/** Attempts in vain at an account, since the last that succeeded. */
-export function failuresOf({ data }: Pick<Panel, 'data'>, userId: number): number | undefined {
+type DataAndClock = Pick<Panel, 'data' | 'clock'>
+
+/** In which one attempt is forgotten. */
+const PERIOD_MS = 9 * 60 * 60 * 1000
+
+/** Failed attempts at an account that are not forgotten, at one of its doors or at all of them. */
+export function failuresOf({ data, clock }: DataAndClock, userId: number, door?: string): number {
   using database = new Database(join(data, 'ncp.db'), { readonly: true })
-  return database.query<{ n: number }, [number]>('SELECT failed_attempts AS n FROM users WHERE id = ?').get(userId)?.n
+  const rows = database
+    .query<{ name: string; empty_at: number }, [number]>('SELECT name, empty_at FROM allowances WHERE user_id = ?')
+    .all(userId)
+  return rows
+    .filter(({ name }) => (door === undefined ? /^(strangers|reset|address|session)/.test(name) : name === door))
+    .reduce((sum, { empty_at }) => sum + Math.max(0, Math.ceil((empty_at - clock.now()) / PERIOD_MS)), 0)
 }
 
-/** As if so many guesses had been made before, from everywhere: making them would take a hash each. */
-export function setFailures({ data }: Pick<Panel, 'data'>, userId: number, count: number): void {
+/**
+ * As if so many guesses had been made just now: making them would take a hash each.
+ *
+ * @param doors where; at every door that the user has unless stated
+ */
+export function setFailures({ data, clock }: DataAndClock, userId: number, count: number, doors?: string[]): void {
   using database = new Database(join(data, 'ncp.db'))
-  database.query('UPDATE users SET failed_attempts = ? WHERE id = ?').run(count, userId)
-  database.query('UPDATE known_addresses SET failed_attempts = ? WHERE user_id = ?').run(count, userId)
+  const names = (query: string) => database.query<{ name: string }, [number]>(query).all(userId)
+  const all = () => [
+    { name: 'strangers' },
+    { name: 'reset' },
+    ...names("SELECT 'address ' || address_group AS name FROM known_addresses WHERE user_id = ?"),
+    ...names("SELECT 'session ' || id AS name FROM sessions WHERE user_id = ?"),
+  ]
+  const insert = database.query('INSERT OR REPLACE INTO allowances VALUES (?, ?, ?, ?)')
+  for (const name of doors ?? all().map(({ name }) => name)) {
+    insert.run(userId, name, clock.now() + count * PERIOD_MS, clock.now())
+  }
 }

@@ -1,11 +1,11 @@
 /** The second factor against those who have the first: guesses, replays, and a server that forgets. */
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { newTotpSecret, totpStep } from '../../src/crypto/totp.ts'
+import { failuresOf, setFailures } from '../harness/database.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
 
 let data: string
@@ -33,15 +33,6 @@ async function enrolled(): Promise<Enrolled> {
 
 const login = ({ email }: Customer, totp_code: unknown, at: Pick<Panel, 'send'> = panel) =>
   at.send<{ token: string } | null>('POST', '/auth/login', { body: { email, password: PASSWORD, totp_code } })
-
-function setFailures({ id }: Customer, count: number): void {
-  using database = new Database(join(data, 'ncp.db'))
-  database.query('UPDATE users SET failed_attempts = ? WHERE id = ?').run(count, id)
-}
-function failuresOf({ id }: Customer): number | undefined {
-  using database = new Database(join(data, 'ncp.db'))
-  return database.query<{ n: number }, [number]>('SELECT failed_attempts AS n FROM users WHERE id = ?').get(id)?.n
-}
 
 /** @see pingvin-share-x GHSA-j679-vp39-qwqq, accounts-js#1227: any code was good enough */
 test('of twenty thousand codes, those of two steps are taken and no other', () => {
@@ -85,13 +76,13 @@ describe('login with 2FA on', () => {
   /** @see futrx remote#112, payload-totp#74: a right password forgave the wrong codes before it */
   test('is closed by wrong codes, however often the password before them was right', async () => {
     const ada = await enrolled()
-    setFailures(ada, 0)
+    setFailures(panel, ada.id, 0)
     for (let i = 1; i <= 3; i++) {
       expect((await login(ada, '000000')).error).toBe('invalid_2fa_code')
       expect((await login(ada, undefined)).error).toBe('2fa_required')
-      expect(failuresOf(ada)).toBe(2 * i)
+      expect(failuresOf(panel, ada.id)).toBe(2 * i)
     }
-    setFailures(ada, 99)
+    setFailures(panel, ada.id, 19)
     await login(ada, '000000')
     expect(
       (
@@ -106,7 +97,7 @@ describe('login with 2FA on', () => {
   /** @see payload-totp#74: of many parallel guesses, all read the counter before one wrote it */
   test('verifies no more of a burst of wrong codes than are left', async () => {
     const ada = await enrolled()
-    setFailures(ada, 95)
+    setFailures(panel, ada.id, 5)
     const from = '198.51.100.78'
     const body = { email: ada.email, password: PASSWORD, totp_code: '000000' }
     const answers = await Promise.all(

@@ -35,6 +35,8 @@ export const ACTIONS = [
   'request',
   'api_key.change',
   'api_key.rotate',
+  /** Guessing at an account was slowed down, and its owner told. */
+  'auth.throttle',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]

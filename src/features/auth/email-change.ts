@@ -103,7 +103,7 @@ export function createEmailChange(options: EmailChangeOptions) {
       const user = await confirmPassword(caller, password)
       await store.write(async (tx) => {
         await secondFactor.demand(tx, caller, totpCode)
-        await forgive(tx, userId)
+        await forgive(tx, caller)
         const token = await issue(tx, userId, email)
         const isTaken = await tx.$count(users, eq(users.email, email))
         if (!isTaken) {

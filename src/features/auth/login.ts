@@ -11,7 +11,7 @@ import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
 import { beginSession, type Session } from './sessions.ts'
-import type { Throttle } from './throttle.ts'
+import type { Door, Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -64,11 +64,13 @@ export function createLogin(options: LoginOptions) {
 
   async function prove(user: UserRow | undefined, { origin }: Stranger, { password, totpCode }: LoginRequest) {
     const line = (await throttle.knows(user?.id, origin.group)) ? 'known' : 'strangers'
+    const came: { door?: Door | undefined } = {}
     const hash = await passwords.verify(password, line, async () => {
-      const admitted = await throttle.admit(user?.id, origin.group)
-      return admitted && user?.status === 'active' ? user.passwordHash : null
+      came.door = await throttle.admit(user?.id, origin.group)
+      return came.door && user?.status === 'active' ? user.passwordHash : null
     })
-    if (!user || hash === undefined) throw new AppError('invalid_credentials')
+    const { door } = came
+    if (!user || hash === undefined || door === undefined) throw new AppError('invalid_credentials')
     const currentHash = passwords.isOutdated(hash) ? await passwords.hash(password) : hash
     const ttl = await ttlSeconds()
 
@@ -81,7 +83,7 @@ export function createLogin(options: LoginOptions) {
         if (!totpCode) throw new AppError('two_factor_required')
         await spendCode(tx, current, totpCode)
       }
-      const isKnown = await throttle.succeed(tx, user.id, origin.group)
+      const isKnown = await throttle.succeed(tx, user.id, origin.group, door)
       // The first login ever is from a new address and no news.
       if (!isKnown && user.lastLoginAt !== null) {
         await notify(tx, user.id, { kind: 'new_address', address: origin.address })

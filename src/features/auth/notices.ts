@@ -23,6 +23,8 @@ export type Notice =
   | { kind: 'api_key_expiry_changed'; name: string; prefix: string; expiresAt: number | null }
   | { kind: 'api_key_expires'; name: string; prefix: string; expiresAt: number }
   | { kind: 'new_address'; address: string }
+  | { kind: 'login_attempts_slowed' }
+  | { kind: 'session_attempts_slowed' }
 
 /**
  * Tells a user, in the transaction of what happened.
@@ -120,6 +122,27 @@ function wordsFor(notice: Notice, author: Author): { subject: string; event: str
       return {
         subject: 'Login from a new address',
         event: `Somebody logged in to your account from ${notice.address}, an address that was not used lately.`,
+      }
+    case 'login_attempts_slowed':
+      return {
+        subject: 'Many failed attempts to log in to your account',
+        event: [
+          'Wrong passwords or codes were given for your account, more often than people mistype them.',
+          'From unknown addresses it now takes one attempt at a time, with up to nine hours in between.',
+          'Your sessions and API keys work as before, and so does a login from an address that you used in the last 30 days.',
+        ].join(' '),
+        advice: [
+          'To log in from anywhere else, ask for a new password: with it, you can log in from where you set it.',
+          'If the attempts were not yours and your password is used elsewhere too, choose a new one.',
+        ].join(' '),
+      }
+    case 'session_attempts_slowed':
+      return {
+        subject: 'Many wrong passwords in a session of your account',
+        event:
+          'Somebody who is logged in to your account gave wrong passwords or codes, more often than people mistype them. That session now gets one attempt at a time.',
+        advice:
+          'If it was you, log in again to go on. If not, end that session in the list of your sessions, choose a new password, and tell the operator.',
       }
   }
 }

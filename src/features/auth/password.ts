@@ -15,7 +15,7 @@ import { invalidToken } from './mailed-token.ts'
 import type { Notify } from './notices.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { endSessions } from './sessions.ts'
-import { forgive, type Throttle } from './throttle.ts'
+import { forgive, forgiveAll, type Throttle } from './throttle.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -50,7 +50,7 @@ export function createPasswordService(options: PasswordOptions) {
     incidents.watch(caller, { action: 'auth.password_confirm', accountId: caller.userId }, async () => {
       const [user] = await store.read.select().from(users).where(eq(users.id, caller.userId))
       const hash = await passwords.verify(password, 'known', async () => {
-        const admitted = await throttle.admit(user?.id, caller.origin.group)
+        const admitted = await throttle.admitCaller(caller)
         return admitted && user ? user.passwordHash : null
       })
       if (!user || hash === undefined) throw new AppError('invalid_credentials', 'The password is wrong')
@@ -98,7 +98,7 @@ export function createPasswordService(options: PasswordOptions) {
         if (unchanged.length === 0) throw new AppError('conflict', 'The password was changed meanwhile; log in again')
         await secondFactor.demand(tx, caller, totpCode)
         await set(tx, caller, userId, hash, keepSessionId)
-        await forgive(tx, userId)
+        await forgive(tx, caller)
         await audit(tx, caller, {
           action: 'auth.password_change',
           accountId: userId,
@@ -135,9 +135,8 @@ export function createPasswordService(options: PasswordOptions) {
         if (!spent || !user) throw refusal()
         const { userId, purpose } = spent
         await set(tx, stranger, userId, hash)
-        // Whoever holds the token owns the account: from here on, strangers can't lock this address out. With 2FA on, a
-        // mailbox is one factor of two, and must not buy another hundred guesses at the second.
-        if (user.totpEnabledAt === null) await throttle.succeed(tx, userId, stranger.origin.group)
+        // The holder of the token owns the account: from here on, strangers can't lock this address out.
+        await throttle.trust(tx, userId, stranger.origin.group, user.totpEnabledAt !== null)
         await audit(tx, stranger, {
           action: 'auth.password_set',
           accountId: userId,
@@ -158,7 +157,7 @@ export function createPasswordService(options: PasswordOptions) {
       const hash = await passwords.hash(password)
       await store.write(async (tx) => {
         await set(tx, actor, id, hash)
-        await forgive(tx, id)
+        await forgiveAll(tx, id)
         await audit(tx, actor, { action: 'auth.password_set', accountId: id, target: { type: 'user', id } })
       })
       await onChange(id)

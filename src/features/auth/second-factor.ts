@@ -82,7 +82,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
   }
 
   const withFreshCode: WithFreshCode = async (caller, code, work) => {
-    const { userId, origin } = caller
+    const { userId } = caller
     const { requireCodeForApiKeys } = await readSettings()
     if (!requireCodeForApiKeys) {
       return store.write(async (tx) => {
@@ -92,12 +92,12 @@ export function createSecondFactor(options: SecondFactorOptions) {
     }
     const asksForCode = await isEnrolled(store.read, userId)
     if (asksForCode && code) {
-      const admitted = await throttle.admit(userId, origin.group)
+      const admitted = await throttle.admitCaller(caller)
       if (!admitted) throw new AppError('two_factor_invalid')
     }
     return store.write(async (tx) => {
       await demand(tx, caller, code)
-      if (asksForCode) await forgive(tx, userId)
+      if (asksForCode) await forgive(tx, caller)
       return work(tx)
     })
   }

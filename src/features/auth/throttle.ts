@@ -1,45 +1,96 @@
-/** Throttles guesses at one account over all addresses, without letting a stranger lock the owner out. */
-import { and, eq, gt, lt, sql } from 'drizzle-orm'
-import type { Actor } from '../../core/actor.ts'
+/** Throttles guesses at an account, over all addresses, without letting a stranger lock the owner out. */
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
+import { type Actor, type Caller, panel } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import { sessionIdOf } from '../../core/principal.ts'
+import { isPassing } from '../../db/failures.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
-import { knownAddresses, strangers, users } from '../../db/tables.ts'
+import { knownAddresses, strangers } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import {
+  type AllowancePolicy,
+  readAllowances,
+  resetAllowance,
+  resetAllowances,
+  spendAllowance,
+  sweepAllowances,
+  type UsedAllowance,
+  usesOf,
+  writeAllowance,
+} from './allowance.ts'
+import type { Notify } from './notices.ts'
 
-/** NIST SP 800-63B-4 §3.2.2: at most 100 consecutive failures, passwords and codes counted alike. */
-const MAX_FAILED_ATTEMPTS = 100
+const MINUTE_MS = 60 * 1000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/**
+ * Attempts at one door: ten at once, then one after 1 minute, 2, 4 and so on up to 9 hours, and one more every 9 hours: at
+ * most 100 in any 30 days (NIST SP 800-63B-4 §3.2.2), passwords and codes counted alike.
+ */
+export const ATTEMPTS: AllowancePolicy = { free: 10, firstDelayMs: MINUTE_MS, longestDelayMs: 9 * HOUR_MS }
+/** Emails that say so: one a week. */
+const NOTICES: AllowancePolicy = { free: 1, firstDelayMs: 7 * DAY_MS, longestDelayMs: 7 * DAY_MS }
 /** How long an address stays known after a login from it. */
-const KNOWN_MS = 30 * 24 * 60 * 60 * 1000
+const KNOWN_MS = 30 * DAY_MS
+/** How long a user with two-factor authentication can log in from where the password was reset. */
+const RESET_MS = DAY_MS
 const THE_STRANGERS = 1
 /** An id that no row has. */
 const NOBODY = 0
 
-const isOfUser = eq(users.id, given('userId'))
-const isKnownAddress = and(
+/**
+ * Where an attempt comes in: each door of an account has an allowance of its own, and an attempt counts at one of them.
+ * `strangers` is for all unknown addresses together.
+ */
+export type Door = 'strangers' | 'reset' | `address ${string}` | `session ${number}`
+
+const NOTICE = 'notice'
+const doorOfAddress = (addressGroup: string): Door => `address ${addressGroup}`
+const doorOfSession = (caller: Caller): Door => `session ${sessionIdOf(caller)}`
+
+const isAddress = and(
   eq(knownAddresses.userId, given('userId')),
   eq(knownAddresses.addressGroup, given('addressGroup')),
 )
-const isOpenKnownAddress = and(
-  isKnownAddress,
-  lt(knownAddresses.failedAttempts, MAX_FAILED_ATTEMPTS),
-  gt(knownAddresses.lastLoginAt, given('since')),
-)
-
-const countAtUser = prepared((tx) =>
-  tx
-    .update(users)
-    .set({ failedAttempts: sql`${users.failedAttempts} + 1` })
-    .where(and(isOfUser, lt(users.failedAttempts, MAX_FAILED_ATTEMPTS)))
-    .returning({ id: users.id })
+const findAddress = prepared((queries) =>
+  queries
+    .select({ lastLoginAt: knownAddresses.lastLoginAt, resetAt: knownAddresses.resetAt })
+    .from(knownAddresses)
+    .where(isAddress)
     .prepare(),
 )
-const countAtKnownAddress = prepared((tx) =>
+const forgetOldAddresses = prepared((tx) =>
   tx
-    .update(knownAddresses)
-    .set({ failedAttempts: sql`${knownAddresses.failedAttempts} + 1` })
-    .where(isOpenKnownAddress)
-    .returning({ id: knownAddresses.userId })
+    .delete(knownAddresses)
+    .where(
+      and(
+        lt(knownAddresses.lastLoginAt, given('since')),
+        or(isNull(knownAddresses.resetAt), lt(knownAddresses.resetAt, given('since'))),
+      ),
+    )
+    .prepare(),
+)
+const noteLogin = prepared((tx) =>
+  tx
+    .insert(knownAddresses)
+    .values({ userId: given('userId'), addressGroup: given('addressGroup'), lastLoginAt: given('now') })
+    .onConflictDoUpdate({
+      target: [knownAddresses.userId, knownAddresses.addressGroup],
+      set: { lastLoginAt: given('now'), resetAt: null },
+    })
+    .prepare(),
+)
+const noteReset = prepared((tx) =>
+  tx
+    .insert(knownAddresses)
+    .values({ userId: given('userId'), addressGroup: given('addressGroup'), lastLoginAt: 0, resetAt: given('now') })
+    .onConflictDoUpdate({
+      target: [knownAddresses.userId, knownAddresses.addressGroup],
+      set: { resetAt: given('now') },
+    })
     .prepare(),
 )
 const countAtStrangers = prepared((tx) =>
@@ -49,106 +100,150 @@ const countAtStrangers = prepared((tx) =>
     .onConflictDoUpdate({ target: strangers.id, set: { failedAttempts: sql`${strangers.failedAttempts} + 1` } })
     .prepare(),
 )
-const findOpenKnownAddress = prepared((queries) =>
-  queries.select({ id: knownAddresses.userId }).from(knownAddresses).where(isOpenKnownAddress).prepare(),
-)
-const forgetOldAddresses = prepared((tx) =>
-  tx
-    .delete(knownAddresses)
-    .where(lt(knownAddresses.lastLoginAt, given('since')))
-    .prepare(),
-)
-const seeKnownAddress = prepared((tx) =>
-  tx
-    .update(knownAddresses)
-    .set({ failedAttempts: 0, lastLoginAt: given('now') })
-    .where(isKnownAddress)
-    .returning({ id: knownAddresses.userId })
-    .prepare(),
-)
-const addKnownAddress = prepared((tx) =>
-  tx
-    .insert(knownAddresses)
-    .values({
-      userId: given('userId'),
-      addressGroup: given('addressGroup'),
-      failedAttempts: 0,
-      lastLoginAt: given('now'),
-    })
-    .prepare(),
-)
-const forgiveUser = prepared((tx) => tx.update(users).set({ failedAttempts: 0 }).where(isOfUser).prepare())
-const forgiveAddresses = prepared((tx) =>
-  tx
-    .update(knownAddresses)
-    .set({ failedAttempts: 0 })
-    .where(eq(knownAddresses.userId, given('userId')))
-    .prepare(),
-)
+
+export type ThrottleOptions = { store: Store; clock: Clock; log: Log; audit: RecordAudit; notify: Notify }
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ store, clock, audit }: { store: Store; clock: Clock; audit: RecordAudit }) {
-  /** Since when a login makes an address known. */
-  const since = () => clock.now() - KNOWN_MS
+export function createThrottle({ store, clock, log, audit, notify }: ThrottleOptions) {
+  /** Users at whose account a door has narrowed, and which, until they are told. */
+  const narrowed = new Map<number, Door>()
+
+  /** The doors of a login from an address, in the order in which they are tried. */
+  async function doorsFor(queries: Queries, userId: number, addressGroup: string): Promise<Door[]> {
+    const [address] = await findAddress(queries).all({ userId, addressGroup })
+    const isKnown = address !== undefined && address.lastLoginAt > clock.now() - KNOWN_MS
+    const wasReset = address !== undefined && (address.resetAt ?? 0) > clock.now() - RESET_MS
+    return [...(isKnown ? [doorOfAddress(addressGroup)] : []), ...(wasReset ? (['reset'] as const) : []), 'strangers']
+  }
+
+  /** @returns the first door that is open, and what is stored once an attempt has come through it */
+  async function findOpenDoor(queries: Queries, userId: number, doors: readonly Door[]) {
+    const used = await readAllowances(queries, userId, doors)
+    for (const door of doors) {
+      const before = used.get(door)
+      const after = spendAllowance(ATTEMPTS, before, clock.now())
+      if (after) return { door, before, after }
+    }
+    return undefined
+  }
+
+  /** @returns the door that the attempt was counted at, undefined where all are closed */
+  async function count(tx: Queries, userId: number, doors: readonly Door[]): Promise<Door | undefined> {
+    const open = await findOpenDoor(tx, userId, doors)
+    if (!open || userId === NOBODY) {
+      // Without a write there is no commit to wait for, and an answer that comes sooner tells of an account that is closed.
+      await countStranger(tx)
+      return undefined
+    }
+    await writeAllowance(tx, userId, open.door, open.after)
+    if (isNarrowing(open.before, open.after)) narrowed.set(userId, open.door)
+    return open.door
+  }
+
+  function isNarrowing(before: UsedAllowance | undefined, after: UsedAllowance): boolean {
+    const uses = (used: UsedAllowance | undefined) => Math.ceil(usesOf(ATTEMPTS, used, clock.now()))
+    return uses(before) < ATTEMPTS.free && uses(after) >= ATTEMPTS.free
+  }
+
+  async function tell(tx: Queries, userId: number, door: Door): Promise<void> {
+    const before = (await readAllowances(tx, userId, [NOTICE])).get(NOTICE)
+    const after = spendAllowance(NOTICES, before, clock.now())
+    if (!after) return
+    await writeAllowance(tx, userId, NOTICE, after)
+    const inSession = door.startsWith('session')
+    await notify(tx, userId, { kind: inSession ? 'session_attempts_slowed' : 'login_attempts_slowed' })
+    await audit(tx, panel, { action: 'auth.throttle', accountId: userId, target: { type: 'user', id: userId } })
+  }
 
   return {
     /**
-     * Counts an attempt before it is verified, so that a burst of parallel guesses can't pass the limit together,
-     * and in a transaction of its own, so that nothing that fails later takes the count back.
+     * Counts an attempt to log in before it is verified, so that a burst of parallel guesses can't pass the limit
+     * together, and in a transaction of its own, so that nothing that fails later takes the count back.
      *
      * @param userId undefined for an email that nobody has, which costs the same
      * @param addressGroup where the attempt comes from
-     * @returns whether it may be verified. Not to be shown: it would tell a guesser to move on.
+     * @returns the door it came through; undefined when it may not be verified. Not to be shown: it would tell a guesser
+     * to move on.
      */
-    async admit(userId: number | undefined, addressGroup: string): Promise<boolean> {
-      return store.writeSoon(async (tx) => {
-        if (userId === undefined) {
-          await countStranger(tx)
-          return false
-        }
-        const counted = await countAtUser(tx).all({ userId })
-        if (counted.length > 0) return true
-        // An address that this account logged in from lately has a count of its own, which strangers can't use up.
-        const known = await countAtKnownAddress(tx).all({ userId, addressGroup, since: since() })
-        if (known.length > 0) return true
-        // Without a write there is no commit to wait for, and an answer that comes sooner tells of an account that is closed.
-        await countStranger(tx)
-        return false
-      })
+    async admit(userId: number | undefined, addressGroup: string): Promise<Door | undefined> {
+      const id = userId ?? NOBODY
+      return store.writeSoon(async (tx) => count(tx, id, await doorsFor(tx, id, addressGroup)))
     },
 
     /**
-     * Whether this account was logged in from this address lately, and has not failed too often from there since.
+     * Counts an attempt of somebody who is logged in, at the session: strangers can't use that up, and who stole the
+     * session can't guess without bound.
+     */
+    async admitCaller(caller: Caller): Promise<boolean> {
+      const door = await store.writeSoon((tx) => count(tx, caller.userId, [doorOfSession(caller)]))
+      return door !== undefined
+    },
+
+    /**
+     * Whether this account was logged in from this address within 30 days, or its password reset from there, and has
+     * attempts left for that.
      *
      * @param userId undefined for an email that nobody has, which costs the same
      */
     async knows(userId: number | undefined, addressGroup: string): Promise<boolean> {
-      const about = { userId: userId ?? NOBODY, addressGroup, since: since() }
-      const known = await findOpenKnownAddress(store.read).all(about)
-      return known.length > 0
+      const id = userId ?? NOBODY
+      const doors = await doorsFor(store.read, id, addressGroup)
+      const open = await findOpenDoor(store.read, id, doors)
+      return open !== undefined && open.door !== 'strangers'
     },
 
     /**
-     * Takes the count back to zero and remembers the address, in the transaction of a login.
+     * Forgets the attempts at the doors that a login came through, and remembers its address, in its transaction.
      *
      * @returns whether the address was known
      */
-    async succeed(tx: Queries, userId: number, addressGroup: string): Promise<boolean> {
-      await forgive(tx, userId)
-      await forgetOldAddresses(tx).run({ since: since() })
-      const seen = { userId, addressGroup, now: clock.now() }
-      const known = await seeKnownAddress(tx).all(seen)
-      if (known.length === 0) await addKnownAddress(tx).run(seen)
-      return known.length > 0
+    async succeed(tx: Queries, userId: number, addressGroup: string, door: Door): Promise<boolean> {
+      const now = clock.now()
+      const doors = await doorsFor(tx, userId, addressGroup)
+      for (const own of new Set([door, doorOfAddress(addressGroup)])) await resetAllowance(tx, userId, own)
+      await forgetOldAddresses(tx).run({ since: now - KNOWN_MS })
+      await sweepAllowances(tx, now)
+      await noteLogin(tx).run({ userId, addressGroup, now })
+      return doors.includes(doorOfAddress(addressGroup))
     },
 
-    /** Lets a throttled user try again, for the command line. */
+    /**
+     * Lets the owner in who has set a new password with a token, in the transaction that sets it. With two-factor
+     * authentication on, a mailbox is one factor of two: all resets share one allowance for the second.
+     */
+    async trust(tx: Queries, userId: number, addressGroup: string, hasTwoFactor: boolean): Promise<void> {
+      const now = clock.now()
+      if (!hasTwoFactor) {
+        await forgiveAll(tx, userId)
+        await noteLogin(tx).run({ userId, addressGroup, now })
+      } else {
+        await noteReset(tx).run({ userId, addressGroup, now })
+      }
+    },
+
+    /** Lets a throttled user try again from everywhere. */
     async unlock(actor: Actor, userId: number): Promise<void> {
       await store.write(async (tx) => {
-        await forgive(tx, userId)
+        await forgiveAll(tx, userId)
         await audit(tx, actor, { action: 'auth.unlock', accountId: userId, target: { type: 'user', id: userId } })
       })
+    },
+
+    /**
+     * Tells the owners of accounts where guessing has been slowed down. Not in the attempt's transaction, where it would
+     * show in the time of the answer. Never throws; a failure is logged.
+     */
+    async flush(): Promise<void> {
+      for (const [userId, door] of [...narrowed]) {
+        narrowed.delete(userId)
+        await store
+          .write((tx) => tell(tx, userId, door))
+          .catch((err) => {
+            log.error({ err }, 'a user could not be told of many failed attempts')
+            if (isPassing(err) && !narrowed.has(userId)) narrowed.set(userId, door)
+          })
+      }
     },
   }
 }
@@ -158,8 +253,12 @@ export async function countStranger(tx: Queries): Promise<void> {
   await countAtStrangers(tx).run()
 }
 
-/** Forgets the failures of a user, at every address. */
-export async function forgive(tx: Queries, userId: number): Promise<void> {
-  await forgiveUser(tx).run({ userId })
-  await forgiveAddresses(tx).run({ userId })
+/** Forgets the failed attempts of a session that has succeeded, in the transaction of what it asked for. */
+export async function forgive(tx: Queries, caller: Caller): Promise<void> {
+  await resetAllowance(tx, caller.userId, doorOfSession(caller))
+}
+
+/** Forgets the failed attempts at a user's account, at every door. */
+export async function forgiveAll(tx: Queries, userId: number): Promise<void> {
+  await resetAllowances(tx, userId)
 }

@@ -53,7 +53,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     return store.write(async (tx) => {
       await requireEnrolled(tx, caller.userId)
       await secondFactor.demand(tx, caller, proof.code)
-      await forgive(tx, caller.userId)
+      await forgive(tx, caller)
       return work(tx)
     })
   }
@@ -88,7 +88,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
       const secret = newTotpSecret()
       await store.write(async (tx) => {
         await requireSession(tx, caller)
-        await forgive(tx, userId)
+        await forgive(tx, caller)
         const changed = await tx
           .update(users)
           .set({ totpPendingSecret: secondFactor.sealWaiting(secret, userId) })
@@ -112,14 +112,14 @@ export function createTwoFactor(options: TwoFactorOptions) {
       const keepSessionId = sessionIdOf(caller)
       await requireWaitingSeed(store.read, userId)
       return incidents.watch(caller, { action: 'auth.two_factor_enable', accountId: userId }, async () => {
-        const isAdmitted = await throttle.admit(userId, caller.origin.group)
+        const isAdmitted = await throttle.admitCaller(caller)
         if (!isAdmitted) throw new AppError('two_factor_invalid')
         return store.write(async (tx) => {
           await requireSession(tx, caller)
           const seed = await requireWaitingSeed(tx, userId)
           const step = secondFactor.stepOf(seed, code)
           if (step === undefined) throw new AppError('two_factor_invalid')
-          await forgive(tx, userId)
+          await forgive(tx, caller)
           const now = clock.now()
           await tx
             .update(users)

@@ -138,6 +138,7 @@ describe('a deleted user', () => {
       'sessions',
       'api_keys',
       'subscriptions',
+      'allowances',
       'known_addresses',
       'recovery_codes',
       'password_tokens',

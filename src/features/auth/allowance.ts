@@ -1,0 +1,120 @@
+/** Allowances of an account: some uses are free, then each must wait longer than the one before, and time forgets them. */
+import { and, eq, inArray, lte, sql } from 'drizzle-orm'
+import { given, prepared } from '../../db/prepared.ts'
+import type { Queries } from '../../db/store.ts'
+import { allowances } from '../../db/tables.ts'
+
+export type AllowancePolicy = {
+  /** Uses without a delay. */
+  free: number
+  /** The delay after the last free use, in milliseconds. It doubles with each use. */
+  firstDelayMs: number
+  /** The longest delay, in milliseconds. One use is forgotten in each such period, so an attack gets one use per period. */
+  longestDelayMs: number
+}
+
+/** What is stored of an allowance; times in milliseconds since the epoch. */
+export type UsedAllowance = { emptyAt: number; usedAt: number }
+
+/** How many uses an allowance remembers: those after which the delay is the longest. */
+export function mostUses({ free, firstDelayMs, longestDelayMs }: AllowancePolicy): number {
+  return free + Math.ceil(Math.log2(longestDelayMs / firstDelayMs))
+}
+
+/** @returns uses that are not yet forgotten, a fraction for the one that is fading */
+export function usesOf(policy: AllowancePolicy, used: UsedAllowance | undefined, nowMs: number): number {
+  const periods = ((used?.emptyAt ?? 0) - nowMs) / policy.longestDelayMs
+  // More than the most were noted while the clock was ahead.
+  return Math.min(Math.max(periods, 0), mostUses(policy))
+}
+
+/** @returns what is stored after one more use; undefined when it is too early for one */
+export function spendAllowance(
+  policy: AllowancePolicy,
+  used: UsedAllowance | undefined,
+  nowMs: number,
+): UsedAllowance | undefined {
+  const uses = usesOf(policy, used, nowMs)
+  const delayMs = delayAfter(policy, Math.ceil(uses))
+  // A use in the future was noted while the clock was ahead: nobody waits until that time comes.
+  const isTooEarly = used !== undefined && used.usedAt <= nowMs && nowMs - used.usedAt < delayMs
+  if (isTooEarly) return undefined
+  return { emptyAt: Math.ceil(nowMs + (uses + 1) * policy.longestDelayMs), usedAt: nowMs }
+}
+
+function delayAfter({ free, firstDelayMs, longestDelayMs }: AllowancePolicy, uses: number): number {
+  return uses < free ? 0 : Math.min(firstDelayMs * 2 ** (uses - free), longestDelayMs)
+}
+
+const isOfUser = eq(allowances.userId, given('userId'))
+/** Names that one query asks for. */
+const NAMES = ['name0', 'name1', 'name2'] as const
+
+const findAllowances = prepared((queries) =>
+  queries
+    .select({ name: allowances.name, emptyAt: allowances.emptyAt, usedAt: allowances.usedAt })
+    .from(allowances)
+    .where(
+      and(
+        isOfUser,
+        inArray(
+          allowances.name,
+          NAMES.map((name) => sql.placeholder(name)),
+        ),
+      ),
+    )
+    .prepare(),
+)
+const storeAllowance = prepared((tx) =>
+  tx
+    .insert(allowances)
+    .values({ userId: given('userId'), name: given('name'), emptyAt: given('emptyAt'), usedAt: given('usedAt') })
+    .onConflictDoUpdate({
+      target: [allowances.userId, allowances.name],
+      set: { emptyAt: given('emptyAt'), usedAt: given('usedAt') },
+    })
+    .prepare(),
+)
+const forgetAllowance = prepared((tx) =>
+  tx
+    .delete(allowances)
+    .where(and(isOfUser, eq(allowances.name, given('name'))))
+    .prepare(),
+)
+const forgetAll = prepared((tx) => tx.delete(allowances).where(isOfUser).prepare())
+const sweep = prepared((tx) =>
+  tx
+    .delete(allowances)
+    .where(lte(allowances.emptyAt, given('nowMs')))
+    .prepare(),
+)
+
+/** @param names three at most */
+export async function readAllowances(
+  queries: Queries,
+  userId: number,
+  names: readonly string[],
+): Promise<Map<string, UsedAllowance>> {
+  const asked = Object.fromEntries(NAMES.map((placeholder, i) => [placeholder, names[i] ?? '']))
+  const rows = await findAllowances(queries).all({ userId, ...asked })
+  return new Map(rows.map(({ name, ...used }) => [name, used]))
+}
+
+export async function writeAllowance(tx: Queries, userId: number, name: string, used: UsedAllowance): Promise<void> {
+  await storeAllowance(tx).run({ userId, name, ...used })
+}
+
+/** Forgets what was used of one allowance. */
+export async function resetAllowance(tx: Queries, userId: number, name: string): Promise<void> {
+  await forgetAllowance(tx).run({ userId, name })
+}
+
+/** Forgets what was used of every allowance of a user. */
+export async function resetAllowances(tx: Queries, userId: number): Promise<void> {
+  await forgetAll(tx).run({ userId })
+}
+
+/** Deletes what time has forgotten. */
+export async function sweepAllowances(tx: Queries, nowMs: number): Promise<void> {
+  await sweep(tx).run({ nowMs })
+}
