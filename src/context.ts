@@ -24,15 +24,9 @@ import { createAudit } from './features/audit/audit.ts'
 import { createIncidents } from './features/audit/incidents.ts'
 import { createRetention } from './features/audit/retention.ts'
 import { createCredentials } from './features/auth/credentials.ts'
-import { createEmailChange } from './features/auth/email-change.ts'
-import { createLogin } from './features/auth/login.ts'
 import { createNotify } from './features/auth/notices.ts'
-import { createPasswordService } from './features/auth/password.ts'
-import { createPasswordReset } from './features/auth/password-reset.ts'
-import { createSecondFactor } from './features/auth/second-factor.ts'
+import { createAuthServices } from './features/auth/services.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
-import { createThrottle } from './features/auth/throttle.ts'
-import { createTwoFactor } from './features/auth/two-factor.ts'
 import { createUsage } from './features/auth/usage.ts'
 import { createHealth } from './features/health/health.ts'
 import { createIdempotency } from './features/idempotency/idempotency.ts'
@@ -126,61 +120,26 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     record: usage.record,
   })
   const sessions = createSessions({ store, clock, audit, flushUsage: usage.settle })
-  const throttle = createThrottle({ ...essentials, log: storageLog, notify })
-  const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents, readSettings: settings.read })
-  const password = createPasswordService({
+  const auth = createAuthServices({
     ...essentials,
-    incidents,
-    passwords,
-    throttle,
-    secondFactor,
-    notify,
-    onChange: initialAdmin.forget,
-  })
-  const twoFactor = createTwoFactor({
-    ...essentials,
-    incidents,
-    notify,
-    throttle,
-    secondFactor,
-    confirmPassword: password.confirm,
-    isRequired: settings.isTwoFactorRequired,
-  })
-  const emailChange = createEmailChange({
-    ...essentials,
-    incidents,
-    notify,
-    putMail,
-    withdrawMail: outbox.withdraw,
-    confirmPassword: password.confirm,
-    secondFactor,
-    publicUrl: mailer && config.publicUrl,
-  })
-  const login = createLogin({
-    ...essentials,
-    incidents,
-    passwords,
-    throttle,
-    ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
-    spendCode: secondFactor.spend,
-    notify,
-  })
-  const passwordReset = createPasswordReset({
-    store,
-    clock,
     log: storageLog,
-    audit,
     incidents,
-    putMail,
-    // There may be none where there is no mail server, and then no mail either.
-    publicUrl: config.publicUrl ?? '',
+    passwords,
+    secretBox,
+    settings,
+    notify,
+    outbox,
+    sendsMail: mailer !== undefined,
+    publicUrl: config.publicUrl,
+    onPasswordChange: initialAdmin.forget,
   })
+  const { passwordReset, throttle } = auth
   const subscriptions = createSubscriptions(essentials)
   const apiKeys = createApiKeys({
     ...essentials,
     flushUsage: usage.settle,
     notify,
-    withFreshCode: secondFactor.withFreshCode,
+    withFreshCode: auth.secondFactor.withFreshCode,
     findSubscription: subscriptions.findOwn,
     maxKeys: async () => (await settings.read()).maxApiKeys,
   })
@@ -231,13 +190,8 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     passwords,
     tokens,
     credentials,
-    login,
+    ...auth,
     sessions,
-    password,
-    passwordReset,
-    emailChange,
-    twoFactor,
-    throttle,
     users,
     initialAdmin,
     outbox,

@@ -1,0 +1,83 @@
+/** Wires what proves who a user is and what changes that, in the order in which the services need each other. */
+import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import type { Passwords } from '../../crypto/passwords.ts'
+import type { SecretBox } from '../../crypto/secret-box.ts'
+import type { Store } from '../../db/store.ts'
+import type { Outbox } from '../../mail/outbox.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import type { Incidents } from '../audit/incidents.ts'
+import type { Settings } from '../settings/settings.ts'
+import { createEmailChange } from './email-change.ts'
+import { createLogin } from './login.ts'
+import type { Notify } from './notices.ts'
+import { createPasswordService } from './password.ts'
+import { createPasswordReset } from './password-reset.ts'
+import { createSecondFactor } from './second-factor.ts'
+import { createThrottle } from './throttle.ts'
+import { createTwoFactor } from './two-factor.ts'
+
+export type AuthServicesOptions = {
+  store: Store
+  clock: Clock
+  log: Log
+  audit: RecordAudit
+  incidents: Incidents
+  passwords: Passwords
+  secretBox: SecretBox
+  settings: Settings
+  notify: Notify
+  outbox: Outbox
+  /** Whether a mail server is configured. */
+  sendsMail: boolean
+  /** The configured base of links, without a slash at its end. */
+  publicUrl: string | undefined
+  /** Told after a user's password has changed. */
+  onPasswordChange(userId: number): Promise<void>
+}
+
+export function createAuthServices(options: AuthServicesOptions) {
+  const { store, clock, log, audit, incidents, passwords, secretBox, settings, notify, outbox } = options
+  const essentials = { store, clock, audit, incidents, notify }
+  const putMail = outbox.put
+
+  const throttle = createThrottle({ store, clock, log, audit, notify })
+  const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents, readSettings: settings.read })
+  const password = createPasswordService({
+    ...essentials,
+    passwords,
+    throttle,
+    secondFactor,
+    onChange: options.onPasswordChange,
+  })
+  const confirmed = { ...essentials, secondFactor, confirmPassword: password.confirm }
+  return {
+    throttle,
+    secondFactor,
+    password,
+    twoFactor: createTwoFactor({ ...confirmed, throttle, isRequired: settings.isTwoFactorRequired }),
+    emailChange: createEmailChange({
+      ...confirmed,
+      putMail,
+      withdrawMail: outbox.withdraw,
+      publicUrl: options.sendsMail ? options.publicUrl : undefined,
+    }),
+    login: createLogin({
+      ...essentials,
+      passwords,
+      throttle,
+      ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
+      spendCode: secondFactor.spend,
+    }),
+    // There may be no public URL where there is no mail server, and then no mail either.
+    passwordReset: createPasswordReset({
+      store,
+      clock,
+      log,
+      audit,
+      incidents,
+      putMail,
+      publicUrl: options.publicUrl ?? '',
+    }),
+  }
+}
