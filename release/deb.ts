@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import manifest from '../package.json' with { type: 'json' }
+import { debianChangelog } from './debian-changelog.ts'
 import { run } from './run.ts'
 
 export type DebOptions = {
@@ -35,6 +36,7 @@ const COMPLETIONS = {
   zsh: 'usr/share/zsh/vendor-completions/_ncp',
   fish: 'usr/share/fish/vendor_completions.d/ncp.fish',
 }
+const MAINTAINER = 'The maintainers of ncp <maintainers@ncp.invalid>'
 const SCRIPTS = ['postinst', 'prerm', 'postrm']
 
 /**
@@ -55,11 +57,16 @@ export function buildDeb({ binary, architecture, runnable, directory, time }: De
     for (const folder of ['etc/systemd', 'etc/sysusers.d']) rmSync(join(tree, folder), { recursive: true })
 
     copyFileSync(binary, place('usr/bin/ncp'))
-    writeFileSync(place('usr/share/man/man1/ncp.1.gz'), gzipSync(run([runnable, 'man'])))
+    writeFileSync(place('usr/share/man/man1/ncp.1.gz'), compress(run([runnable, 'man'])))
     for (const [shell, path] of Object.entries(COMPLETIONS))
       writeFileSync(place(path), run([runnable, 'completion', shell]))
     copyFileSync('LICENSE', place('usr/share/doc/ncp/copyright'))
-    writeFileSync(place('usr/share/doc/ncp/changelog.gz'), gzipSync(readFileSync('CHANGELOG.md')))
+    writeFileSync(
+      place('usr/share/doc/ncp/changelog.gz'),
+      compress(debianChangelog({ ...manifest, maintainer: MAINTAINER, time })),
+    )
+    writeFileSync(place('usr/share/doc/ncp/CHANGELOG.md.gz'), compress(readFileSync('CHANGELOG.md')))
+    copyFileSync('release/debian/lintian-overrides', place('usr/share/lintian/overrides/ncp'))
     cpSync('docs/operations', place('usr/share/doc/ncp/operations'), { recursive: true })
 
     writeFileSync(place('DEBIAN/control'), control(architecture))
@@ -70,8 +77,8 @@ export function buildDeb({ binary, architecture, runnable, directory, time }: De
     run(['chmod', '-R', 'u=rwX,go=rX', tree])
     for (const path of ['usr/bin/ncp', ...SCRIPTS.map((name) => `DEBIAN/${name}`)]) chmodSync(join(tree, path), 0o755)
     const path = resolve(directory, `ncp_${manifest.version}_${architecture}.deb`)
-    // Times that are newer become this one; one thread, since several may split the archive differently.
-    const build = ['--root-owner-group', '-Zzstd', '-z9', '--threads-max=1', '--build', tree, path]
+    // gzip: every dpkg reads it. Times that are newer become this one.
+    const build = ['--root-owner-group', '-Zgzip', '-z6', '--build', tree, path]
     run(['env', `SOURCE_DATE_EPOCH=${time}`, 'dpkg-deb', ...build])
     return path
   } finally {
@@ -79,16 +86,21 @@ export function buildDeb({ binary, architecture, runnable, directory, time }: De
   }
 }
 
+/** As small as gzip makes it, and without a time of its own (Debian policy 12.1 and 12.7). */
+function compress(text: string | Buffer): Buffer {
+  return gzipSync(text, { level: 9 })
+}
+
 function control(architecture: string): string {
   const fields = {
     Package: manifest.name,
     Version: manifest.version,
     Architecture: architecture,
-    Maintainer: 'The maintainers of ncp <maintainers@ncp.invalid>',
+    Maintainer: MAINTAINER,
     Section: 'net',
     Priority: 'optional',
     Depends: 'systemd, libc6',
-    Description: `${manifest.description}\n JWTs for people, API keys for scripts, users, subscriptions and sites,\n with an interactive reference at /api/docs.`,
+    Description: `web-hosting control panel in one executable\n JWTs for people, API keys for scripts, users, subscriptions and sites,\n with an interactive reference at /api/docs.`,
   }
   return Object.entries(fields)
     .map(([name, value]) => `${name}: ${value}\n`)

@@ -41,6 +41,12 @@ describe('systemd print', () => {
     expect(text).toMatch(/^AmbientCapabilities=$/m)
   })
 
+  test('dumps no memory, and reloads without a program of another package', async () => {
+    const text = await unit()
+    expect(text).toMatch(/^LimitCORE=0$/m)
+    expect(text).toContain("\nExecReload=/bin/sh -c 'kill -HUP $MAINPID'\n")
+  })
+
   test.skipIf(!hasSystemd)('is a unit that systemd understands whole', async () => {
     writeFileSync(here.path('ncp.service'), await unit())
     // The manual page is there once the package is installed.

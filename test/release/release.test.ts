@@ -20,7 +20,8 @@ const MACHINES = {
   'linux-arm64-musl': { machine: 183, libc: 'libc.so', addon: '@node-rs/argon2-linux-arm64-musl' },
 }
 
-setDefaultTimeout(120_000)
+// Five programs, twice: some twenty seconds on two idle cores, minutes on busy ones or where a runtime has to be downloaded.
+setDefaultTimeout(900_000)
 
 let workshop: string
 beforeAll(() => {
@@ -118,6 +119,18 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
       for (const line of run(['dpkg-deb', '--contents', deb], workshop).trim().split('\n')) {
         expect(line).toMatch(/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /)
       }
+    })
+
+    test.skipIf(!Bun.which('lintian'))('has nothing that Debian would object to', () => {
+      const { exitCode, stdout } = Bun.spawnSync(['lintian', '--allow-root', '--fail-on', 'error,warning', deb])
+      expect([stdout.toString(), exitCode]).toEqual(['', 0])
+    })
+
+    test('has a changelog that Debian’s tools read', () => {
+      const changelog = join(tree, 'usr/share/doc/ncp/changelog.gz')
+      const { stdout } = Bun.spawnSync(['sh', '-c', `zcat '${changelog}' | dpkg-parsechangelog -l - -S Version`])
+      expect(gunzipSync(readFileSync(changelog)).toString()).toStartWith(`ncp (${manifest.version}) `)
+      if (Bun.which('dpkg-parsechangelog')) expect(stdout.toString().trim()).toBe(manifest.version)
     })
 
     test('has scripts that a shell understands', () => {
