@@ -1,6 +1,7 @@
 /** `ncp cert …`: the certificate that the panel serves, shown, or renewed before its time. */
 import { X509Certificate } from 'node:crypto'
 import type { Command } from 'commander'
+import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -29,7 +30,9 @@ export function addCert(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const config = await configOf(command)
       if (config.tlsCert !== undefined) {
-        throw new ConfigError([`--tls-cert: ${config.tlsCert} is renewed by whoever issued it, and read again then`])
+        throw new ConfigError([
+          `${labelOf(config, 'tlsCert')}: ${config.tlsCert} is renewed where it was issued; a running panel reads it again by itself`,
+        ])
       }
       const { path, fingerprint } = isIssued(config) ? await issueAndKeep(config) : await renewOwn(config)
       print(`certificate ${path}, SHA-256 ${fingerprint}`)
@@ -44,10 +47,10 @@ function renewOwn(config: Config): Promise<Certificate> {
 
 /** @throws ConfigError where there is none */
 function certificateFor(config: Config): Certificate {
-  if (!config.tls) throw new ConfigError(['tls: is switched off, so that there is no certificate'])
+  if (!config.tls) throw new ConfigError([`${labelOf(config, 'tls')}: turns TLS off, so there is no certificate`])
   const certificate = existingCertificate(config, systemClock)
   if (certificate) return certificate
-  throw new ConfigError([`--data: ${config.data} holds no certificate; 'ncp serve' makes one`])
+  throw new ConfigError([`${labelOf(config, 'data')}: ${config.data} holds no certificate; 'ncp serve' makes one`])
 }
 
 function factsOf({ cert, path, fingerprint, expiresAt }: Certificate) {

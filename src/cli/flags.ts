@@ -1,13 +1,14 @@
 /** Flags that come from the settings, so that the help and the configuration say the same. */
 import { type Command, Option } from 'commander'
 import { type Flags, findConfigFile, loadConfig, type ResolvedSetting, resolveSettings } from '../config/load.ts'
-import { type Config, schema } from '../config/schema.ts'
+import { type Config, type Setting, schema } from '../config/schema.ts'
 
 /** Adds the flag of each named setting to a command, and the one that names the configuration file. */
 export function withSettings(command: Command, keys: readonly (keyof Config)[]): Command {
   for (const key of keys) {
-    const { flag, env, help } = schema[key]
-    if (flag) command.addOption(new Option(flag, `${help} [${env}]`))
+    const { flag, env, help, flagHelp } = schema[key] as Setting<unknown>
+    // In brackets the variable that says the same.
+    if (flag) command.addOption(new Option(flag, flagHelp ? `${flagHelp} [${env}=false]` : `${help} [${env}]`))
   }
   return command.option(
     '--config <file>',

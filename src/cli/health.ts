@@ -1,5 +1,6 @@
 /** `ncp health`: asks the panel on this machine, for scripts and container probes. */
 import type { Command } from 'commander'
+import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import { askPanel, localHost } from '../lifecycle/self-check.ts'
 import { configOf, withSettings } from './flags.ts'
@@ -16,8 +17,9 @@ export function addHealth(program: Command): void {
     .description('tell whether the panel on this machine serves requests: exit code 0 when it does, 1 when not')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
-      const { host, port, tls } = await configOf(command)
-      if (port === 0) throw new ConfigError(['--port: name the port that the panel listens on'])
+      const config = await configOf(command)
+      const { host, port, tls } = config
+      if (port === 0) throw new ConfigError([`${labelOf(config, 'port')}: name the port that the panel listens on`])
       const { status, body } = await askPanel({ host: localHost(host), port, tls }, '/readyz?verbose')
       const { data, message } = JSON.parse(body) as Answer
       const ready = status === 200

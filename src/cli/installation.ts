@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
@@ -17,7 +18,7 @@ import { openLog } from './open-log.ts'
 export function installed(config: Config): Config {
   // In the middle of a restore there is no database: whoever takes the directory is told so.
   if (['ncp.db', RESTORE_MARK].some((name) => existsSync(join(config.data, name)))) return config
-  throw new ConfigError([`--data: ${config.data} holds no panel; 'ncp serve' makes one`])
+  throw new ConfigError([`${labelOf(config, 'data')}: ${config.data} holds no panel; 'ncp serve' makes one`])
 }
 
 /** Opens the installation that the command's settings name, for the time of `work`. */

@@ -1,6 +1,7 @@
 /** Opens the log where the configuration says. */
+import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
-import { type Config, schema } from '../config/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { createLog, type ProcessLog } from '../core/log.ts'
 import { type LogSink, openLogSink } from '../core/log-sink.ts'
@@ -8,19 +9,20 @@ import { type LogSink, openLogSink } from '../core/log-sink.ts'
 export type OpenLog = { log: ProcessLog; sink: LogSink }
 
 /** @throws ConfigError when the log file can't be opened */
-export function openLog({ logLevel, logFormat, logFile }: Config): OpenLog {
+export function openLog(config: Config): OpenLog {
+  const { logLevel, logFormat, logFile } = config
   const isTerminal = logFile === undefined && process.stderr.isTTY
   const format = logFormat === 'auto' ? (isTerminal ? 'text' : 'json') : logFormat
-  const sink = openSink(logFile)
+  const sink = openSink(logFile, labelOf(config, 'logFile'))
   // Also where the process ends without closing anything, such as by an exception that nobody caught.
   process.on('exit', sink.flush)
   return { log: createLog({ level: logLevel, format, clock: systemClock, sink }), sink }
 }
 
-function openSink(path: string | undefined): LogSink {
+function openSink(path: string | undefined, label: string): LogSink {
   try {
     return openLogSink(path)
   } catch (error) {
-    throw new ConfigError([`${schema.logFile.env}: can't open ${path} (${(error as NodeJS.ErrnoException).code})`])
+    throw new ConfigError([`${label}: cannot open ${path} (${(error as NodeJS.ErrnoException).code})`])
   }
 }

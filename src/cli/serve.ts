@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { createApp } from '../app.ts'
+import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
@@ -75,17 +76,17 @@ function open(context: Context, certificate: Certificate | undefined): Listener 
     listener = openListener(app.fetch, { host, port, tls: certificate })
     return listener
   } catch (error) {
-    throw listenError(error, host, port)
+    throw listenError(error, host, port, labelOf(context.config, 'host'))
   }
 }
 
 /** What the operator can do about it, where Bun names the system call at best. */
-function listenError(error: unknown, host: string | undefined, port: number): unknown {
+function listenError(error: unknown, host: string | undefined, port: number, label: string): unknown {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
   if (code === 'EADDRINUSE') return new Error(`port ${port} is in use; give another one with --port`)
   if (code === 'EACCES') return new Error(`port ${port} needs a privilege; give one above 1023 with --port`)
   // For a name that it can't resolve Bun gives any code at all.
-  if (host !== undefined && syscall === 'listen') return new ConfigError(['--host: is no address of this machine'])
+  if (host !== undefined && syscall === 'listen') return new ConfigError([`${label}: is no address of this machine`])
   return error
 }
 

@@ -5,23 +5,30 @@ import { execPath } from 'node:process'
 import type { Command } from 'commander'
 import unit from '../../deploy/ncp.service' with { type: 'text' }
 import users from '../../deploy/ncp.sysusers' with { type: 'text' }
-import { print, printDocument } from './output.ts'
+import { print, printDocument, printError } from './output.ts'
 
 /** Where the unit in `deploy/` expects the program. */
 const USUAL_PLACE = '/usr/local/bin/ncp'
 /** The unit hides these from the panel, its own program included. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//
+/** What needs neither quotes nor escapes in ExecStart (systemd.service(5)). */
+const PLAIN_PATH = /^\/[\w./+@%~-]+$/
 const SETTINGS = '# Settings of the panel; all of them: ncp config show\ndata = "/var/lib/ncp"\n'
 
 export function addSystemd(program: Command): void {
   const systemd = program.command('systemd').description('run the panel under systemd')
 
-  systemd
+  const printUnit: Command = systemd
     .command('print')
     .description('print the unit')
-    .option('--binary <file>', 'the program that it runs (default: this one)', execPath)
-    .action(({ binary }: { binary: string }) => {
-      printDocument(unitFor(binary))
+    .option('--binary <file>', 'the program that it runs (default: this one)')
+    .action(({ binary }: { binary?: string }) => {
+      if (binary === undefined && HIDDEN.test(execPath)) {
+        printError(
+          `The unit would hide ${execPath} from the panel: move the program to ${USUAL_PLACE}, which it names.`,
+        )
+      }
+      printDocument(unitFor(printUnit, binary ?? (HIDDEN.test(execPath) ? USUAL_PLACE : execPath)))
     })
 
   const install: Command = systemd
@@ -30,10 +37,7 @@ export function addSystemd(program: Command): void {
     .option('--binary <file>', 'the program that it runs (default: this one)', execPath)
     .option('--root <dir>', 'write below this directory, as a package does, and leave the running system alone')
     .action(({ binary, root }: { binary: string; root?: string }) => {
-      if (root === undefined && HIDDEN.test(binary)) {
-        install.error(`error: the unit hides ${binary} from the panel; move the program to ${USUAL_PLACE} first`)
-      }
-      write(root, '/etc/systemd/system/ncp.service', unitFor(binary))
+      write(root, '/etc/systemd/system/ncp.service', unitFor(install, binary))
       write(root, '/etc/sysusers.d/ncp.conf', users)
       writeOnce(root, '/etc/ncp/ncp.toml', SETTINGS)
       if (root !== undefined) return
@@ -43,9 +47,18 @@ export function addSystemd(program: Command): void {
     })
 }
 
-function unitFor(binary: string): string {
+/** Ends with a usage error for a program that systemd could not start from the unit. */
+function unitFor(command: Command, binary: string): string {
+  if (!PLAIN_PATH.test(binary)) {
+    command.error(`error: systemd needs the absolute path of the program, of letters, digits and ./_+@%~-: ${binary}`)
+  }
+  if (HIDDEN.test(binary)) {
+    command.error(`error: the unit hides ${binary} from the panel; move the program to ${USUAL_PLACE} first`)
+  }
+  // A package has the manual page; elsewhere systemd would complain that there is none.
+  const documented = binary.startsWith('/usr/bin/') ? unit : unit.replace(/^Documentation=.*\n/m, '')
   // A percent sign would begin one of systemd's own words.
-  return unit.replace(`ExecStart=${USUAL_PLACE} `, () => `ExecStart=${binary.replaceAll('%', '%%')} `)
+  return documented.replace(`ExecStart=${USUAL_PLACE} `, () => `ExecStart=${binary.replaceAll('%', '%%')} `)
 }
 
 /** What was there is replaced: changes of the operator belong into `systemctl edit ncp`. */

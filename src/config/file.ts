@@ -1,7 +1,12 @@
 /** The configuration file: TOML, with the line of every key, so that a mistake can be found. */
 import { readFileSync } from 'node:fs'
 
-export type FileEntry = { value: unknown; line: number }
+export type FileEntry = {
+  value: unknown
+  line: number
+  /** `[server]`: no setting is one. */
+  isTable?: boolean
+}
 
 export type ConfigFile = {
   path: string
@@ -20,9 +25,9 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   try {
     for (const node of parseTOML(source).body[0].body) {
       const key = node.key.keys.map((part) => (part.type === 'TOMLBare' ? part.name : part.value)).join('.')
-      // No setting is a table, so that none needs a look inside.
-      const value = node.type === 'TOMLTable' ? {} : getStaticTOMLValue(node.value)
-      entries.set(key, { value, line: node.loc.start.line })
+      const { line } = node.loc.start
+      if (node.type === 'TOMLTable') entries.set(key, { value: undefined, line, isTable: true })
+      else entries.set(key, { value: getStaticTOMLValue(node.value), line })
     }
   } catch (error) {
     if (!(error instanceof ParseError)) throw error

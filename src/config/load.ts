@@ -1,8 +1,10 @@
 /** Reads the configuration: default < file < environment < flag. The only file that reads the environment. */
 import { existsSync } from 'node:fs'
 import { type ConfigFile, readConfigFile } from './file.ts'
+import { withLabels } from './labels.ts'
+import { contradictions, inOrder, unknownKeys, unknownVariables } from './mistakes.ts'
 import { type Environment, placesOf, unreadable } from './places.ts'
-import { type Config, fileKeyOf, type Setting, schema } from './schema.ts'
+import { type Config, type Setting, schema } from './schema.ts'
 
 /** Values of the command line by key; text is read as the environment's is. */
 export type Flags = Partial<Record<keyof Config, string | boolean | undefined>>
@@ -10,7 +12,16 @@ export type Flags = Partial<Record<keyof Config, string | boolean | undefined>>
 /** The file that is read where no other is named, if it is there. */
 const DEFAULT_FILE = '/etc/ncp/ncp.toml'
 
-export type ResolvedSetting = { key: keyof Config; value: unknown; origin: string }
+export type ResolvedSetting = {
+  key: keyof Config
+  value: unknown
+  /** The flag, the variable, the file with its line, or `default`. */
+  origin: string
+  /** What a complaint about it begins with; undefined for the default. */
+  label?: string | undefined
+  /** Of the configuration file, where that gave it. */
+  line?: number | undefined
+}
 
 /** Everything that is wrong with the configuration, at once. */
 export class ConfigError extends Error {
@@ -54,25 +65,26 @@ export function resolveSettings(
   environment: Environment = process.env,
   file?: ConfigFile,
 ): ResolvedSetting[] {
-  const problems = [...unknownVariables(environment), ...unknownKeys(file)]
+  const mistakes = [...unknownVariables(environment), ...unknownKeys(file)]
   const resolved: ResolvedSetting[] = []
   for (const [key, setting] of Object.entries(schema) as [keyof Config, Setting<unknown>][]) {
     const places = placesOf(setting, flags[key], environment, file)
     const [winner] = places
     if (setting.secret && places.length > 1) {
       // Of a password that is changed in one place and not in the other, nobody would know which one counts.
-      problems.push(`${places.map(({ label }) => label).join(' and ')}: give only one of them`)
+      const labels = places.map(({ label }) => label).join(' and ')
+      mistakes.push({ text: `${labels}: give only one of them`, line: places.find(({ line }) => line)?.line })
       continue
     }
     try {
       const value = winner ? setting.parse(winner.read()) : setting.default
-      resolved.push({ key, value, origin: winner?.origin ?? 'default' })
+      resolved.push({ key, value, origin: winner?.origin ?? 'default', label: winner?.label, line: winner?.line })
     } catch (error) {
-      problems.push(`${winner?.label}: ${(error as Error).message}`)
+      mistakes.push({ text: `${winner?.label}: ${(error as Error).message}`, line: winner?.line })
     }
   }
-  problems.push(...contradictions(configOf(resolved)))
-  if (problems.length > 0) throw new ConfigError(problems)
+  mistakes.push(...contradictions(configOf(resolved), (key) => resolved.find((setting) => setting.key === key)?.line))
+  if (mistakes.length > 0) throw new ConfigError(inOrder(mistakes))
   return resolved
 }
 
@@ -91,47 +103,7 @@ export function readServiceManager(environment: Environment = process.env): {
 
 /** @param resolved all settings, or fewer where some broke their rules */
 function configOf(resolved: readonly ResolvedSetting[]): Config {
-  return Object.fromEntries(resolved.map(({ key, value }) => [key, value])) as unknown as Config
-}
-
-/** A mistyped variable must not leave a limit at its default unnoticed. */
-function unknownVariables(environment: Environment): string[] {
-  const known = new Set(Object.values(schema).flatMap(({ env, secret }) => (secret ? [env, `${env}_FILE`] : [env])))
-  return Object.keys(environment)
-    .filter((name) => name.startsWith('NCP_') && name !== 'NCP_CONFIG' && !known.has(name))
-    .map((name) => `${name}: is not a known setting`)
-}
-
-function unknownKeys(file: ConfigFile | undefined): string[] {
-  if (!file) return []
-  const settings = Object.values(schema) as Setting<unknown>[]
-  const known = new Set(settings.map((setting) => fileKeyOf(setting) + (setting.secret ? '_file' : '')))
-  const secrets = new Set(settings.filter((setting) => setting.secret).map(fileKeyOf))
-  const problems = file.problem === undefined ? [] : [file.problem]
-  for (const [key, { line }] of file.entries) {
-    if (known.has(key)) continue
-    const rule = secrets.has(key)
-      ? `is a secret; write it into a file of its own, and the path of that to ${key}_file`
-      : 'is not a known setting'
-    problems.push(`${file.path}:${line}: ${key}: ${rule}`)
-  }
-  return problems
-}
-
-function contradictions(config: Config): string[] {
-  const { tlsCert, tlsKey } = config
-  const problems: string[] = []
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    problems.push('--tls-cert and --tls-key: give both or neither')
-  }
-  const { acmeDomains, tls } = config
-  if (acmeDomains?.length > 0 && (tlsCert !== undefined || tls === false)) {
-    problems.push('NCP_ACME_DOMAINS: asks for a certificate, where --tls-cert gives one or --no-tls wants none')
-  }
-  for (const key of ['mailFrom', 'publicUrl'] as const) {
-    // A value that broke its own rule is not there at all, and has been named already.
-    const isMissing = key in config && config[key] === undefined
-    if (config.mailServer && isMissing) problems.push(`${schema[key].env}: is required with NCP_SMTP_URL`)
-  }
-  return problems
+  const config = Object.fromEntries(resolved.map(({ key, value }) => [key, value])) as unknown as Config
+  const labels = resolved.flatMap(({ key, label }) => (label === undefined ? [] : [[key, label]]))
+  return withLabels(config, Object.fromEntries(labels))
 }

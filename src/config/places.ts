@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigFile } from './file.ts'
+import { nameOf } from './labels.ts'
 import { fileKeyOf, type Setting } from './schema.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -11,6 +12,8 @@ export type Given = {
   origin: string
   /** The origin, and the key where the origin doesn't name it: what a complaint begins with. */
   label: string
+  /** In the configuration file. */
+  line?: number
   /** @throws Error that says what is wrong with it */
   read(): string
 }
@@ -29,7 +32,7 @@ export function placesOf(
 }
 
 function flag(setting: Setting<unknown>, value: string | boolean | undefined): Given | undefined {
-  return value === undefined ? undefined : named(setting.flag?.split(' ')[0] ?? setting.env, () => `${value}`)
+  return value === undefined ? undefined : named(nameOf(setting), () => `${value}`)
 }
 
 function variable({ env }: Setting<unknown>, environment: Environment): Given | undefined {
@@ -66,7 +69,7 @@ function written(file: ConfigFile | undefined, key: string, read: (value: unknow
   const entry = file?.entries.get(key)
   if (!file || !entry) return undefined
   const origin = `${file.path}:${entry.line}`
-  return { origin, label: `${origin}: ${key}`, read: () => read(entry.value) }
+  return { origin, label: `${origin}: ${key}`, line: entry.line, read: () => read(entry.value) }
 }
 
 /** Without the line end that every editor leaves. */
@@ -80,7 +83,7 @@ function readSecret(path: string): string {
 
 /** What a person needs to know of a file that can't be read. */
 export function unreadable(path: string, error: unknown): string {
-  return `can't read ${path} (${(error as NodeJS.ErrnoException).code})`
+  return `cannot read ${path} (${(error as NodeJS.ErrnoException).code})`
 }
 
 /** @throws Error for a value of another type: `"8080"` is no number and `"false"` no truth value */

@@ -50,6 +50,8 @@ export type Setting<Value> = {
   /** @throws Error that says what the text must be */
   parse(text: string): Value
   help: string
+  /** Of the flag, where that says the opposite: `--no-tls`. */
+  flagHelp?: string
 }
 
 const perMinute = whole(1, 1_000_000)
@@ -93,7 +95,8 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     type: 'boolean',
     default: true,
     parse: trueOrFalse,
-    help: 'speak TLS; without it plain HTTP, for a proxy in front that terminates TLS',
+    help: 'serve over TLS; false serves plain HTTP, for a proxy in front that terminates TLS',
+    flagHelp: 'serve plain HTTP, for a proxy in front that terminates TLS',
   },
   tlsCert: {
     env: 'NCP_TLS_CERT',

@@ -42,8 +42,8 @@ export async function certificateOf(config: Config, clock: Clock): Promise<Certi
  * @throws ConfigError for a given one that can't be used
  */
 export function existingCertificate(config: Config, clock: Clock): Certificate | undefined {
-  const { tlsCert, tlsKey } = config
-  if (tlsCert !== undefined && tlsKey !== undefined) return givenCertificate(tlsCert, tlsKey)
+  const given = givenCertificate(config)
+  if (given) return given
   if (isIssued(config)) return issuedCertificate(config, clock)
   const directory = ownDirectory(config)
   return read(join(directory, 'cert.pem'), join(directory, 'key.pem'))

@@ -1,7 +1,9 @@
 /** The certificate that the operator gives, looked at before it is used. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
+import { unreadable } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
 
@@ -10,30 +12,51 @@ import { type Certificate, describeCertificate } from './pem.ts'
  *
  * @throws ConfigError
  */
-export function checkGivenCertificate({ tls, tlsCert, tlsKey }: Config): void {
-  if (tls && tlsCert !== undefined && tlsKey !== undefined) givenCertificate(tlsCert, tlsKey)
+export function checkGivenCertificate(config: Config): void {
+  if (config.tls) givenCertificate(config)
 }
 
 /**
- * @throws ConfigError in words that name the flag: OpenSSL would say KEY_VALUES_MISMATCH
+ * @returns undefined where none is given
+ * @throws ConfigError in words that name the setting: OpenSSL would say KEY_VALUES_MISMATCH
  */
-export function givenCertificate(certPath: string, keyPath: string): Certificate {
-  const [cert, certificate] = readPem('--tls-cert', 'certificate', certPath, (pem) => new X509Certificate(pem))
-  const [key, privateKey] = readPem('--tls-key', 'private key', keyPath, createPrivateKey)
-  if (!certificate.checkPrivateKey(privateKey)) throw new ConfigError(['--tls-key: is not the key of the certificate'])
-  return describeCertificate(cert, key, certPath)
+export function givenCertificate(config: Config): Certificate | undefined {
+  const { tlsCert, tlsKey } = config
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  const [certLabel, keyLabel] = [labelOf(config, 'tlsCert'), labelOf(config, 'tlsKey')]
+  const [cert, certificate] = readPem(certLabel, tlsCert, CERTIFICATE, (pem) => new X509Certificate(pem))
+  const [key, privateKey] = readPem(keyLabel, tlsKey, PRIVATE_KEY, createPrivateKey)
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new ConfigError([`${keyLabel}: ${tlsKey} is not the key of the certificate ${tlsCert}`])
+  }
+  return describeCertificate(cert, key, tlsCert)
 }
 
-function readPem<Read>(flag: string, what: string, path: string, read: (pem: string) => Read): [string, Read] {
+type Kind = { name: string; other: RegExp; otherName: string }
+
+const CERTIFICATE: Kind = { name: 'certificate', other: /-----BEGIN [A-Z ]*PRIVATE KEY-----/, otherName: 'a key' }
+const PRIVATE_KEY: Kind = { name: 'private key', other: /-----BEGIN CERTIFICATE-----/, otherName: 'a certificate' }
+/** PKCS #8 (RFC 5958 §3), and what OpenSSL wrote before it. */
+const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m
+
+function readPem<Read>(label: string, path: string, kind: Kind, read: (pem: string) => Read): [string, Read] {
   let pem: string
   try {
     pem = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError([`${flag}: can't read ${path} (${(error as NodeJS.ErrnoException).code})`])
+    throw new ConfigError([`${label}: ${unreadable(path, error)}`])
   }
   try {
     return [pem, read(pem)]
   } catch {
-    throw new ConfigError([`${flag}: ${path} holds no ${what} in PEM`])
+    throw new ConfigError([`${label}: ${path} ${unusable(pem, kind)}`])
   }
+}
+
+function unusable(pem: string, { name, other, otherName }: Kind): string {
+  if (ENCRYPTED.test(pem)) {
+    return 'is protected by a passphrase, which nobody can type at a start; remove it: openssl pkey -in FILE -out NEW'
+  }
+  if (other.test(pem)) return `holds ${otherName}, not a ${name}; give each file to its own setting`
+  return `holds no ${name} in PEM`
 }

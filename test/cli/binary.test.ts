@@ -1,7 +1,7 @@
 /** The compiled binary itself: what an operator drops onto a node, and what its clients see over TLS. */
 import { Database } from 'bun:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { systemClock } from '../../src/core/clock.ts'
@@ -79,8 +79,9 @@ describe('a fresh installation', () => {
     })
   })
 
-  test("tells where the administrator's password is, but not the password where it would be logged", () => {
-    expect(panel.stdout()).toContain(`administrator ${ADMIN}, password in data/initial-admin-password\n`)
+  test("tells where the administrator's password is, but not the password where it would be logged", async () => {
+    const line = `administrator ${ADMIN}, password in data/initial-admin-password\n`
+    await until('the line with the administrator', () => panel.stdout().includes(line))
     expect(here.adminPassword()).toMatch(/^[\w-]{43}$/)
     expect(panel.stdout() + panel.stderr()).not.toContain(here.adminPassword())
   })
@@ -313,8 +314,12 @@ describe('a start', () => {
       [['--host', '192.0.2.1'], '--host: is no address of this machine'],
       [['--host', 'nowhere.invalid'], '--host: is no address of this machine'],
       [['--port', '65536'], '--port: must be a number from 0 to 65535'],
-      [['--tls-cert', 'ncp'], '--tls-cert and --tls-key: give both or neither'],
-      [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], "--tls-cert: can't read none.pem (ENOENT)"],
+      [['--tls-cert', 'ncp'], '--tls-cert: a certificate needs its key: give --tls-key (tls_key) too'],
+      [
+        ['--no-tls', '--tls-cert', 'ncp', '--tls-key', 'ncp'],
+        '--no-tls: turns TLS off, but --tls-cert gives a certificate; remove one of them',
+      ],
+      [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], '--tls-cert: cannot read none.pem (ENOENT)'],
       [
         ['--tls-cert', 'data/jwt.key', '--tls-key', 'data/tls/key.pem'],
         '--tls-cert: data/jwt.key holds no certificate in PEM',
@@ -323,15 +328,35 @@ describe('a start', () => {
         ['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'data/jwt.key'],
         '--tls-key: data/jwt.key holds no private key in PEM',
       ],
+      [
+        ['--tls-cert', 'data/tls/key.pem', '--tls-key', 'data/tls/cert.pem'],
+        '--tls-cert: data/tls/key.pem holds a key, not a certificate; give each file to its own setting',
+      ],
     ])('with %j', async (args, message) => {
       expectRefusal(await start(args), 3, `ncp: ${message}\n`)
+    })
+
+    test('with a key that is protected by a passphrase, in either form', async () => {
+      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+      const secret = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open sesame' } as const
+      for (const type of ['pkcs8', 'pkcs1'] as const) {
+        writeFileSync(here.path('locked.pem'), privateKey.export({ ...secret, type }))
+        const refused = await start(['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'locked.pem'])
+        const message =
+          'is protected by a passphrase, which nobody can type at a start; remove it: openssl pkey -in FILE -out NEW'
+        expectRefusal(refused, 3, `ncp: --tls-key: locked.pem ${message}\n`)
+      }
     })
 
     test('with the key of another certificate', async () => {
       mkdirSync(here.path('pair'))
       await ownCertificate(here.path('pair'), systemClock)
       const args = ['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'pair/key.pem']
-      expectRefusal(await start(args), 3, 'ncp: --tls-key: is not the key of the certificate\n')
+      expectRefusal(
+        await start(args),
+        3,
+        'ncp: --tls-key: pair/key.pem is not the key of the certificate data/tls/cert.pem\n',
+      )
     })
 
     test('with an unknown variable, and all other problems at once', async () => {

@@ -70,12 +70,12 @@ test('renew makes another one that the running panel takes, and that belongs to 
   expect(await panel.stop()).toBe(0)
 })
 
-test('renew leaves a given one to whoever issued it', async () => {
+test('renew leaves a given one to the place that issued it', async () => {
   const { exitCode, stderr } = await here.run(['cert', 'renew'], {
     environment: { NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
   })
   expect([exitCode, stderr]).toEqual([
     3,
-    'ncp: --tls-cert: cert.pem is renewed by whoever issued it, and read again then\n',
+    'ncp: NCP_TLS_CERT: cert.pem is renewed where it was issued; a running panel reads it again by itself\n',
   ])
 })

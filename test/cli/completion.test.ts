@@ -78,6 +78,14 @@ describe.each(Object.keys(answers) as (keyof typeof answers)[])('%s', (shell) =>
   })
 })
 
+test('the help and the manual page say of --no-tls what it does', async () => {
+  for (const args of [['serve', '--help'], ['man']]) {
+    const { stdout } = await here.run(args)
+    const text = stdout.replaceAll('\\-', '-').replaceAll(/\s+/g, ' ')
+    expect(text).toMatch(/--no-tls (\.?\w+ )?serve plain HTTP, for a proxy in front that terminates TLS/i)
+  }
+})
+
 test('another shell is a usage error', async () => {
   expect((await here.run(['completion', 'csh'])).exitCode).toBe(2)
 })

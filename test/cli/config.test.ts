@@ -73,7 +73,7 @@ describe('config validate', () => {
     expect(await validate('prot = 1\nport = "8443"\n\nlimit_user = 0\n')).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `ncp: tried.toml:1: prot: is not a known setting
+      stderr: `ncp: tried.toml:1: prot: is not a known setting; did you mean port?
 tried.toml:2: port: must be a number, without quotes
 tried.toml:4: limit_user: must be a number from 1 to 1000000
 `,
@@ -82,7 +82,8 @@ tried.toml:4: limit_user: must be a number from 1 to 1000000
 
   test('looks into the certificate, as the start does', async () => {
     const { exitCode, stderr } = await validate('tls_cert = "ncp.toml"\ntls_key = "ncp.toml"\n')
-    expect([exitCode, stderr]).toEqual([3, 'ncp: --tls-cert: ncp.toml holds no certificate in PEM\n'])
+    // By the line that named it, as every mistake of the file.
+    expect([exitCode, stderr]).toEqual([3, 'ncp: tried.toml:1: tls_cert: ncp.toml holds no certificate in PEM\n'])
   })
 })
 

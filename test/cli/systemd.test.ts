@@ -1,6 +1,6 @@
 /** `ncp systemd` of the compiled binary, and what systemd itself says of the unit. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Installation, install } from '../harness/binary.ts'
 
 // A first run compiles the binary.
@@ -29,9 +29,27 @@ async function unit(...args: string[]): Promise<string> {
 }
 
 describe('systemd print', () => {
-  test('runs this very program, or the one that is named', async () => {
-    expect(await unit()).toContain(`\nExecStart=${here.path('ncp')} serve\n`)
+  test('runs the program that is named', async () => {
+    expect(await unit('--binary', '/usr/local/bin/ncp')).toContain('\nExecStart=/usr/local/bin/ncp serve\n')
     expect(await unit('--binary', '/opt/100%/ncp')).toContain('\nExecStart=/opt/100%%/ncp serve\n')
+  })
+
+  test('never names a program that the unit would hide from itself, or that systemd would misread', async () => {
+    // The one of this test is in /tmp.
+    const { exitCode, stdout, stderr } = await here.run(['systemd', 'print'])
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('\nExecStart=/usr/local/bin/ncp serve\n')])
+    expect(stderr).toBe(
+      `The unit would hide ${here.path('ncp')} from the panel: move the program to /usr/local/bin/ncp, which it names.\n`,
+    )
+    for (const binary of ['/root/ncp', '/tmp/ncp', 'ncp', '/opt/my programs/ncp', '/opt/ncp\nUser=root']) {
+      for (const command of ['print', 'install']) {
+        const refused = await here.run(
+          ['systemd', command, '--binary', binary, '--root', 'refused'].slice(0, command === 'print' ? 4 : 6),
+        )
+        expect([binary, refused.exitCode, refused.stdout]).toEqual([binary, 2, ''])
+      }
+    }
+    expect(existsSync(here.path('refused'))).toBe(false)
   })
 
   test('leaves the JIT alone, and the panel without any capability', async () => {
@@ -48,9 +66,10 @@ describe('systemd print', () => {
   })
 
   test.skipIf(!hasSystemd)('is a unit that systemd understands whole', async () => {
-    writeFileSync(here.path('ncp.service'), await unit())
-    // The manual page is there once the package is installed.
-    expect(analyze('verify', '--man=no', here.path('ncp.service'))).toEqual({ exitCode: 0, text: '' })
+    // The program has to be there, and the place that the unit names may be empty on this machine.
+    const text = (await unit('--binary', '/usr/local/bin/ncp')).replace('/usr/local/bin/ncp', here.path('ncp'))
+    writeFileSync(here.path('ncp.service'), text)
+    expect(analyze('verify', here.path('ncp.service'))).toEqual({ exitCode: 0, text: '' })
   })
 
   test.skipIf(!hasSystemd)('exposes 1.2 of 10 at most', async () => {

@@ -269,7 +269,11 @@ describe('every command', () => {
 
   test('refuses a bad configuration with 3, and an unknown command with 2', async () => {
     const environment = { NCP_DATA: here.inData(), NCP_DATE: 'x' }
-    expectFailure(await here.run(['user', 'list'], { environment }), 3, 'ncp: NCP_DATE: is not a known setting\n')
+    expectFailure(
+      await here.run(['user', 'list'], { environment }),
+      3,
+      'ncp: NCP_DATE: is not a known setting; did you mean NCP_DATA?\n',
+    )
     expectFailure(await user(['remove', ADMIN]), 2, "error: unknown command 'remove'")
   })
 })

@@ -49,7 +49,6 @@ describe('a file', () => {
       data = "/srv/ncp"
       host = '::1'
       port = 8_443
-      tls = false
       tls_cert = "cert.pem"
       tls_key = "key.pem"
       acme_email = "ops@example.com"
@@ -71,6 +70,8 @@ describe('a file', () => {
       backup_dir = "/var/backups/ncp"
       metrics_host = "::1"
       metrics_port = 9443
+      cors_origins = ["https://app.example.com"]
+      hsts = "off"
       log_level = "debug"
       log_format = "text"
       log_file = "/var/log/ncp.log"
@@ -79,14 +80,15 @@ describe('a file', () => {
     const named = [...toml.matchAll(/^ *(\w+) = /gm)].map(([, name = '']) => name)
     const settings = Object.values(schema) as Setting<unknown>[]
     const keys = settings.map((setting) => fileKeyOf(setting) + (setting.secret ? '_file' : ''))
-    // `acme_domains` goes with neither a given certificate nor plain HTTP.
-    expect([...named, 'acme_domains'].sort()).toEqual(keys.sort())
+    // Of a given certificate, one of an authority and plain HTTP there can be one.
+    expect([...named, 'acme_domains', 'tls'].sort()).toEqual(keys.sort())
+    expect((await load('tls = false')).tls).toBe(false)
     expect((await load('acme_domains = ["panel.example.com"]')).acmeDomains).toEqual(['panel.example.com'])
     expect(await load(toml)).toMatchObject({
       data: '/srv/ncp',
       host: '::1',
       port: 8443,
-      tls: false,
+      tlsCert: 'cert.pem',
       trustedProxies: ['10.0.0.0/8', '::1'],
       metricsPort: 9443,
       logLevel: 'debug',
@@ -105,9 +107,9 @@ describe('a file', () => {
 
   test('that is named must be there', async () => {
     const missing = join(directory, 'missing.toml')
-    await expect(findConfigFile(missing, {})).rejects.toThrow(`--config: can't read ${missing} (ENOENT)`)
+    await expect(findConfigFile(missing, {})).rejects.toThrow(`--config: cannot read ${missing} (ENOENT)`)
     await expect(findConfigFile(undefined, { NCP_CONFIG: directory })).rejects.toThrow(
-      `NCP_CONFIG: can't read ${directory} (EISDIR)`,
+      `NCP_CONFIG: cannot read ${directory} (EISDIR)`,
     )
   })
 
@@ -136,30 +138,53 @@ describe('is refused, with its line:', () => {
     ['trusted_proxies = "::1"', '1: trusted_proxies: must be an array of texts, as in ["one", "two"]'],
     ['trusted_proxies = [1]', '1: trusted_proxies: must be an array of texts, as in ["one", "two"]'],
     ['trusted_proxies = ["x"]', '1: trusted_proxies: must be addresses or CIDR ranges, separated by commas'],
-    ['prot = 1', '1: prot: is not a known setting'],
-    ['PORT = 1', '1: PORT: is not a known setting'],
-    ['# limits\n[limit]\nlogin = 1', '2: limit: is not a known setting'],
-    ['[[port]]\n', '1: port: must be a number, without quotes'],
-    ['limit.login = 1', '1: limit.login: is not a known setting'],
+    ['prot = 1', '1: prot: is not a known setting; did you mean port?'],
+    ['PORT = 1', '1: PORT: is not a known setting; did you mean port?'],
+    ['trusted-proxy = []', '1: trusted-proxy: is not a known setting'],
+    ['trusted-proxies = []', '1: trusted-proxies: is not a known setting; did you mean trusted_proxies?'],
+    ['smtp_url_flie = ""', '1: smtp_url_flie: is not a known setting; did you mean smtp_url_file?'],
+    [
+      '# limits\n[limit]\nlogin = 1',
+      '2: [limit]: settings have no groups; remove this line and give each setting its whole name (see ncp config show)',
+    ],
+    ['[server]\nport = 3443', '1: [server]: settings have no groups'],
+    ['[[port]]\n', '1: [port]: settings have no groups'],
+    ['limit.login = 1', '1: limit.login: settings have no groups; write limit_login'],
+    ['server.port = 1', '1: server.port: settings have no groups; write port'],
+    ['server.name = 1', '1: server.name: settings have no groups'],
     ['config = "other.toml"', '1: config: is not a known setting'],
     ['__proto__ = 1', '1: __proto__: is not a known setting'],
     ['port = 1\nport = 2', '2: is no TOML (Defining a key multiple times is invalid)'],
     ['port = 1\nhost = "x', '2: is no TOML (Unterminated string constant)'],
-    ['tls_cert = "cert.pem"', '--tls-cert and --tls-key: give both or neither'],
+    ['\ntls_cert = "cert.pem"', '2: tls_cert: a certificate needs its key: give --tls-key (tls_key) too'],
+    [
+      'tls_cert = "cert.pem"\ntls_key = "key.pem"\ntls = false',
+      '3: tls: turns TLS off, but FILE:1: tls_cert gives a certificate; remove one of them',
+    ],
   ])('%j', async (toml, problem) => {
     const found = await problems(toml)
-    expect(found[0]).toStartWith(problem)
+    expect(found[0]).toStartWith(problem.replace('FILE:', ''))
   })
 
   test('everything that is wrong at once, whatever gave it', async () => {
     const toml = 'prot = 1\nport = "x"\n\nlimit_user = 0\n'
-    expect((await problems(toml, { NCP_TLS: 'maybe', NCP_FOO: '' })).sort()).toEqual([
-      '1: prot: is not a known setting',
-      '2: port: must be a number, without quotes',
-      '4: limit_user: must be a number from 1 to 1000000',
+    expect(await problems(toml, { NCP_TLS: 'maybe', NCP_FOO: '' })).toEqual([
       'NCP_FOO: is not a known setting',
       'NCP_TLS: must be one of true, false',
+      '1: prot: is not a known setting; did you mean port?',
+      '2: port: must be a number, without quotes',
+      '4: limit_user: must be a number from 1 to 1000000',
     ])
+  })
+
+  test('in the order of the file, whatever kind of mistake it is', async () => {
+    const toml = `limit_user = 0
+prot = 1
+smtp_url_file = "${written('order-smtp', SMTP_URL)}"
+[server]
+tls_cert = "x"
+`
+    expect((await problems(toml)).map((problem) => problem.split(':')[0])).toEqual(['1', '2', '3', '3', '4'])
   })
 })
 
@@ -205,7 +230,7 @@ describe('a secret', () => {
 
   test('whose file is not there, or is wrong, is refused without being shown', async () => {
     expect(await problems('', { NCP_SMTP_URL_FILE: '/nowhere' })).toEqual([
-      "NCP_SMTP_URL_FILE: can't read /nowhere (ENOENT)",
+      'NCP_SMTP_URL_FILE: cannot read /nowhere (ENOENT)',
     ])
     const [wrong = ''] = await problems('', { NCP_SMTP_URL_FILE: written('wrong', 'http://ncp:s3cret@mail') })
     expect(wrong).toStartWith('NCP_SMTP_URL_FILE: must be smtp:// or smtps://')

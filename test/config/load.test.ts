@@ -96,15 +96,17 @@ describe('a value', () => {
     }
     const keys = Object.keys(values) as (keyof Config)[]
     expect(keys.sort()).toEqual((Object.keys(schema) as (keyof Config)[]).sort())
-    // The one that goes with neither a given certificate nor plain HTTP.
-    const alone: keyof Config = 'acmeDomains'
-    expect(loadConfig({}, { [schema[alone].env]: values[alone][0] })[alone]).toEqual(values[alone][1])
-    const together = keys.filter((key) => key !== alone)
+    // Of a given certificate, one of an authority and plain HTTP there can be one.
+    const alone: (keyof Config)[] = ['acmeDomains', 'tls']
+    for (const key of alone) {
+      expect(loadConfig({}, { [schema[key].env]: values[key][0] })[key]).toEqual(values[key][1])
+    }
+    const together = keys.filter((key) => !alone.includes(key))
     const environment = Object.fromEntries(together.map((key) => [schema[key].env, values[key][0]]))
-    expect(loadConfig({}, environment)).toEqual({
-      ...Object.fromEntries(together.map((key) => [key, values[key][1]])),
-      acmeDomains: [],
-    } as unknown as Config)
+    const expected = Object.fromEntries(together.map((key) => [key, values[key][1]]))
+    const config = loadConfig({}, environment)
+    expect(Object.keys(config).sort()).toEqual(keys.sort())
+    expect({ ...config }).toMatchObject({ ...expected, acmeDomains: [], tls: true })
   })
 
   test('is not taken from a variable of another program', () => {
@@ -156,8 +158,12 @@ describe('is refused:', () => {
       { NCP_CORS_ORIGINS: origins },
       'NCP_CORS_ORIGINS: must be origins, separated by commas, as a browser sends them: https://app.example.com or https://app.example.com:8443, in lower case, without a path, a final slash or the default port (http:// for this machine only; * and null are never allowed)',
     ]),
-    [{ NCP_TLS_CERT: 'cert.pem' }, '--tls-cert and --tls-key: give both or neither'],
-    [{ NCP_TLS_KEY: 'key.pem' }, '--tls-cert and --tls-key: give both or neither'],
+    [{ NCP_TLS_CERT: 'cert.pem' }, 'NCP_TLS_CERT: a certificate needs its key: give --tls-key (tls_key) too'],
+    [{ NCP_TLS_KEY: 'key.pem' }, 'NCP_TLS_KEY: a key needs its certificate: give --tls-cert (tls_cert) too'],
+    [
+      { NCP_TLS: 'false', NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
+      'NCP_TLS: turns TLS off, but NCP_TLS_CERT gives a certificate; remove one of them',
+    ],
     [{ NCP_ACME_DOMAINS: 'localhost' }, 'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas'],
     [
       { NCP_ACME_DOMAINS: '*.example.com' },
@@ -167,13 +173,13 @@ describe('is refused:', () => {
     [{ NCP_ACME_DIRECTORY: 'http://ca.example.com/' }, 'NCP_ACME_DIRECTORY: must be an https:// URL'],
     [
       { NCP_ACME_DOMAINS: 'a.example.com', NCP_TLS: 'false' },
-      'NCP_ACME_DOMAINS: asks for a certificate, where --tls-cert gives one or --no-tls wants none',
+      'NCP_ACME_DOMAINS: asks an authority for a certificate, but NCP_TLS turns TLS off; remove one of them',
     ],
     [
       { NCP_ACME_DOMAINS: 'a.example.com', NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
-      'NCP_ACME_DOMAINS: asks for a certificate, where --tls-cert gives one or --no-tls wants none',
+      'NCP_ACME_DOMAINS: asks an authority for a certificate, but NCP_TLS_CERT gives one; remove one of them',
     ],
-    [{ NCP_LIMIT_USERS: '200' }, 'NCP_LIMIT_USERS: is not a known setting'],
+    [{ NCP_LIMIT_USERS: '200' }, 'NCP_LIMIT_USERS: is not a known setting; did you mean NCP_LIMIT_USER?'],
     [{ NCP_: '' }, 'NCP_: is not a known setting'],
   ] as [Environment, string][])('%j', (environment, problem) => {
     expect(problems(environment)).toEqual([problem])
@@ -187,11 +193,11 @@ describe('is refused:', () => {
     const environment = { NCP_PORT: 'x', NCP_TLS: '1', NCP_FOO: '', NCP_ADMIN_EMAIL: 'root', NCP_TLS_KEY: 'key.pem' }
     expect(problems(environment, { data: '' }).sort()).toEqual([
       '--data: must not be empty',
-      '--tls-cert and --tls-key: give both or neither',
       'NCP_ADMIN_EMAIL: must be an email address',
       'NCP_FOO: is not a known setting',
       'NCP_PORT: must be a number from 0 to 65535',
       'NCP_TLS: must be one of true, false',
+      'NCP_TLS_KEY: a key needs its certificate: give --tls-cert (tls_cert) too',
     ])
   })
 

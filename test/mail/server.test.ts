@@ -107,8 +107,8 @@ describe('a mail server', () => {
   test('wants both of them', () => {
     const { NCP_SMTP_URL } = complete
     expect(problemsOf({ NCP_SMTP_URL }).split('\n')).toEqual([
-      'NCP_MAIL_FROM: is required with NCP_SMTP_URL',
-      'NCP_PUBLIC_URL: is required with NCP_SMTP_URL',
+      'NCP_SMTP_URL: to send emails, give NCP_MAIL_FROM (mail_from) too',
+      'NCP_SMTP_URL: to send emails, give NCP_PUBLIC_URL (public_url) too',
     ])
   })
 

@@ -1,0 +1,100 @@
+/** What is wrong with a configuration as a whole: names that nobody knows, and values that contradict each other. */
+import { nearest } from '../core/nearest.ts'
+import type { ConfigFile } from './file.ts'
+import { labelOf } from './labels.ts'
+import type { Environment } from './places.ts'
+import { type Config, fileKeyOf, type Setting, schema } from './schema.ts'
+
+export type Mistake = {
+  text: string
+  /** In the configuration file; undefined for one in a variable or a flag. */
+  line?: number | undefined
+}
+
+/** Variables and flags first, then the file from its top to its end, each mistake once. */
+export function inOrder(mistakes: readonly Mistake[]): string[] {
+  const sorted = mistakes.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+  return [...new Set(sorted.map(({ text }) => text))]
+}
+
+/** A mistyped variable must not leave a limit at its default unnoticed. */
+export function unknownVariables(environment: Environment): Mistake[] {
+  const known = Object.values(schema).flatMap(({ env, secret }) => (secret ? [env, `${env}_FILE`] : [env]))
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('NCP_') && name !== 'NCP_CONFIG' && !known.includes(name))
+    .map((name) => ({ text: `${name}: is not a known setting${meant(name, known)}` }))
+}
+
+export function unknownKeys(file: ConfigFile | undefined): Mistake[] {
+  if (!file) return []
+  const settings = Object.values(schema) as Setting<unknown>[]
+  const known = settings.map((setting) => fileKeyOf(setting) + (setting.secret ? '_file' : ''))
+  const secrets = settings.filter((setting) => setting.secret).map(fileKeyOf)
+  const problems = file.problem === undefined ? [] : [{ text: file.problem }]
+  const unknown = [...file.entries].filter(([key, { isTable }]) => isTable || !known.includes(key))
+  return [
+    ...problems,
+    ...unknown.map(([key, { line, isTable }]) => ({
+      text: `${file.path}:${line}: ${isTable ? tableRule(key) : `${key}: ${keyRule(key, known, secrets)}`}`,
+      line,
+    })),
+  ]
+}
+
+function keyRule(key: string, known: string[], secrets: string[]): string {
+  if (secrets.includes(key)) {
+    return `is a secret; write it into a file of its own, and the path of that to ${key}_file`
+  }
+  if (key.includes('.')) {
+    const whole = [key.replaceAll('.', '_'), key.split('.').at(-1) ?? key].find((name) => known.includes(name))
+    return `settings have no groups${whole === undefined ? '' : `; write ${whole}`}`
+  }
+  return `is not a known setting${meant(key, known)}`
+}
+
+function tableRule(key: string): string {
+  return `[${key}]: settings have no groups; remove this line and give each setting its whole name (see ncp config show)`
+}
+
+function meant(name: string, known: string[]): string {
+  const near = nearest(name, known)
+  return near === undefined ? '' : `; did you mean ${near}?`
+}
+
+/**
+ * @param config without the values that broke their own rules
+ * @param lineOf the line of the configuration file that gave a setting
+ */
+export function contradictions(config: Partial<Config>, lineOf: (key: keyof Config) => number | undefined): Mistake[] {
+  const mistakes: Mistake[] = []
+  const add = (key: keyof Config, text: string) =>
+    mistakes.push({ text: `${labelOf(config, key)}: ${text}`, line: lineOf(key) })
+  const { tls, tlsCert, tlsKey, acmeDomains = [], mailServer } = config
+  // A value that broke its own rule is not there at all, and has been named already.
+  const isMissing = (key: keyof Config) => key in config && config[key] === undefined
+  if (tlsCert !== undefined && isMissing('tlsKey'))
+    add('tlsCert', 'a certificate needs its key: give --tls-key (tls_key) too')
+  if (tlsKey !== undefined && isMissing('tlsCert'))
+    add('tlsKey', 'a key needs its certificate: give --tls-cert (tls_cert) too')
+  if (tls === false && tlsCert !== undefined) {
+    add('tls', `turns TLS off, but ${labelOf(config, 'tlsCert')} gives a certificate; remove one of them`)
+  }
+  if (acmeDomains.length > 0 && tls === false) {
+    add(
+      'acmeDomains',
+      `asks an authority for a certificate, but ${labelOf(config, 'tls')} turns TLS off; remove one of them`,
+    )
+  }
+  if (acmeDomains.length > 0 && tlsCert !== undefined) {
+    add(
+      'acmeDomains',
+      `asks an authority for a certificate, but ${labelOf(config, 'tlsCert')} gives one; remove one of them`,
+    )
+  }
+  for (const key of ['mailFrom', 'publicUrl'] as const) {
+    if (mailServer && isMissing(key)) {
+      add('mailServer', `to send emails, give ${schema[key].env} (${fileKeyOf(schema[key])}) too`)
+    }
+  }
+  return mistakes
+}
