@@ -1,4 +1,6 @@
 /** What there is to tell of a request once its response is made. */
+import type { RejectionReason } from './rejection.ts'
+
 export type ServedRequest = {
   requestId: string
   method: string
@@ -10,6 +12,8 @@ export type ServedRequest = {
   /** Null for a request without a valid credential. */
   userId: number | null
   credential: 'jwt' | 'api_key' | 'none'
+  /** Why a credential that was sent was not valid. */
+  rejected: RejectionReason | undefined
   /** The client's address. */
   client: string
 }

@@ -148,7 +148,10 @@ function addHeaders(status: string, response: Response): void {
   const headers: Json = {}
   for (const name of Object.keys(rateLimitHeaders)) headers[name] = { $ref: `#/components/headers/${name}` }
   if (status === '401') {
-    headers['WWW-Authenticate'] = { description: 'RFC 6750 challenge', schema: { type: 'string' } }
+    headers['WWW-Authenticate'] = {
+      description: 'RFC 6750 challenge, with the reason in `error_description` where the credential was once valid',
+      schema: { type: 'string' },
+    }
   }
   if (status === '429' || status === '503') {
     headers['Retry-After'] = {

@@ -1,6 +1,8 @@
 /** JWTs: HS256, every claim that we rely on required (RFC 8725, RFC 7518 §3.2). */
 import { jwt } from '@elysiajs/jwt'
 import type { Clock } from '../core/clock.ts'
+import { Rejection } from '../core/rejection.ts'
+import { formatTimestamp } from '../core/timestamp.ts'
 
 export type AccessTokens = ReturnType<typeof createAccessTokens>
 
@@ -25,19 +27,40 @@ export function createAccessTokens({ secret, clock }: { secret: Buffer; clock: C
       return sign({ jti: session.tokenId, sub: `${session.userId}`, exp: session.expiresAt / 1000 })
     },
 
-    /** @returns undefined for a token that isn't ours, was changed, or has expired */
-    async verify(token: string): Promise<{ tokenId: string; userId: number } | undefined> {
+    /** @returns undefined for a token that is not ours or was changed; a rejection for one of ours that has expired */
+    async verify(token: string): Promise<{ tokenId: string; userId: number } | Rejection | undefined> {
+      const nowMs = clock.now()
+      const expiredAt = claimedExpiry(token, nowMs)
       const claims = await verify(token, {
         algorithms: ['HS256'],
         typ: 'JWT',
         issuer: ISSUER,
         audience: AUDIENCE,
         requiredClaims: REQUIRED_CLAIMS,
-        currentDate: new Date(clock.now()),
+        // An expired token is checked as of its last second: whether it was ours is told to its holder alone.
+        currentDate: new Date(expiredAt === undefined ? nowMs : expiredAt - 1000),
       })
       if (!claims || typeof claims.jti !== 'string') return undefined
+      if (expiredAt !== undefined) {
+        return new Rejection('expired', `The JWT expired at ${formatTimestamp(expiredAt)}; log in again`)
+      }
       const userId = Number(claims.sub)
       return Number.isSafeInteger(userId) ? { tokenId: claims.jti, userId } : undefined
     },
+  }
+}
+
+/**
+ * What a token says of its end, before anybody knows whether it may be believed.
+ *
+ * @returns milliseconds since the epoch; undefined for one that does not claim to have expired
+ */
+function claimedExpiry(token: string, nowMs: number): number | undefined {
+  try {
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN
+    return expiresAt > 0 && expiresAt <= nowMs ? expiresAt : undefined
+  } catch {
+    return undefined
   }
 }

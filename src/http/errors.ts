@@ -4,6 +4,7 @@ import { Elysia, ParseError, ValidationError } from 'elysia'
 import type { Actor } from '../core/actor.ts'
 import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { wrongHeader } from '../core/rejection.ts'
 import { isStorageFailure } from '../db/failures.ts'
 import { errorEnvelope } from './envelope.ts'
 import { invalidRequest } from './mistakes.ts'
@@ -36,6 +37,7 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
     const { status, message: usual } = catalogue[code]
     const { request, route, responseHeaders } = visit
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: request.method, route: route?.pattern ?? '' })
+    if (code === 'not_authenticated' && hasStrayCredential(visit)) visit.rejection = wrongHeader
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
     for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
     return { status, body: message === usual ? usualBodies[code] : JSON.stringify(errorEnvelope(code, message)) }
@@ -88,7 +90,16 @@ function toAppError(thrown: unknown): AppError | undefined {
   return undefined
 }
 
+/** Where other APIs take a key: reading it there would make of every such header a place to guard. */
+const STRAY_HEADERS = ['x-api-key', 'api-key', 'x-auth-token']
+
+function hasStrayCredential({ credentialSent, request: { headers } }: Visit): boolean {
+  return !credentialSent && STRAY_HEADERS.some((name) => headers.has(name))
+}
+
 /** RFC 6750 §3.1: an error code only where a credential was sent. */
-function challenge({ credentialSent, principal }: Visit): string {
-  return credentialSent && !principal ? 'Bearer realm="ncp", error="invalid_token"' : 'Bearer realm="ncp"'
+function challenge({ rejection }: Visit): string {
+  if (!rejection) return 'Bearer realm="ncp"'
+  const described = rejection.description === undefined ? '' : `, error_description="${rejection.description}"`
+  return `Bearer realm="ncp", error="invalid_token"${described}`
 }

@@ -3,6 +3,7 @@ import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { isUsableFrom, type Principal } from '../core/principal.ts'
+import { Rejection, wrongHeader } from '../core/rejection.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Limiter, Policy, Verdict } from '../limiter/limiter.ts'
 import type { Policies } from '../limiter/policies.ts'
@@ -34,8 +35,8 @@ export type GateOptions = {
   /** The socket's address. */
   peerAddress(request: Request): string | undefined
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
-  /** Whose credential this is; undefined for one that is unknown, forged, expired, revoked or of a disabled user. */
-  authenticate(bearer: string, address: string): Awaitable<Principal | undefined>
+  /** Whose credential this is; a rejection for one that is unknown, forged, expired, revoked or of a disabled user. */
+  authenticate(bearer: string, address: string): Awaitable<Principal | Rejection>
   clock: Clock
   newResponseHeaders: NewResponseHeaders
   /** Undefined where no page of another origin may call. */
@@ -73,8 +74,10 @@ export function gate(options: GateOptions): Fetch {
     const byAddress = policies.byAddress(arrived.request.method, arrived.path)
     // Where the address decides, no credential is looked at: a refused login costs no query.
     if (byAddress) return admit(arrived, limit(arrived, byAddress, group))
-    return whenKnown(recognize(arrived), (principal) => {
-      arrived.principal = principal
+    return whenKnown(recognize(arrived), (found) => {
+      if (found instanceof Rejection) arrived.rejection = found
+      else arrived.principal = found
+      const { principal } = arrived
       // A stolen key that is tried from elsewhere takes nothing from its user.
       const isOnUser = principal !== undefined && isUsableFrom(principal.credential, arrived.client.address)
       if (!isOnUser) return admit(arrived, limit(arrived, policies.anonymous, group))
@@ -92,12 +95,12 @@ export function gate(options: GateOptions): Fetch {
     return verdict
   }
 
-  function recognize(arrived: Visit): Awaitable<Principal | undefined> {
+  function recognize(arrived: Visit): Awaitable<Principal | Rejection | undefined> {
     const authorization = arrived.request.headers.get('authorization')
     if (authorization === null) return undefined
     arrived.credentialSent = true
     const bearer = readBearer(authorization)
-    return bearer === undefined ? undefined : options.authenticate(bearer, arrived.client.address)
+    return bearer === undefined ? wrongHeader : options.authenticate(bearer, arrived.client.address)
   }
 
   function admit(
@@ -128,6 +131,7 @@ export function gate(options: GateOptions): Fetch {
       client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),
       credentialSent: false,
       principal: undefined,
+      rejection: undefined,
       responseHeaders: noHeaders,
     }
     const done = (response: Response): Response => {

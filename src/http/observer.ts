@@ -12,7 +12,10 @@ export type ObserverOptions = {
 const NO_ROUTE = 'none'
 
 export function createObserver({ log, count }: ObserverOptions) {
-  return ({ request, requestId, startedAt, path, route, principal, client }: Visit, status: number): void => {
+  return (
+    { request, requestId, startedAt, path, route, principal, rejection, client }: Visit,
+    status: number,
+  ): void => {
     const durationMs = performance.now() - startedAt
     // A balancer asks every second or so, and learns nothing new.
     const isRoutine = (path === '/livez' || path === '/readyz') && status < 400
@@ -25,6 +28,7 @@ export function createObserver({ log, count }: ObserverOptions) {
       userId: principal?.userId ?? null,
       credential: principal?.credential.kind ?? 'none',
       client: client.address,
+      rejected: rejection?.reason,
     }
     count(served)
     log.request(served, isRoutine ? 'debug' : 'info')

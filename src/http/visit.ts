@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import type { Caller, Origin, Stranger } from '../core/actor.ts'
 import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
+import type { Rejection } from '../core/rejection.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Route } from './route-table.ts'
 
@@ -18,6 +19,8 @@ export type Visit = {
   /** Whether an Authorization header was sent at all. */
   credentialSent: boolean
   principal: Principal | undefined
+  /** Why there is no principal, where a credential was sent. */
+  rejection: Rejection | undefined
   request: Request
   /**
    * The headers of the response, whatever becomes of it. Everybody sets them here and nobody in Elysia's `set.headers`:
@@ -38,6 +41,7 @@ const nobody: Visit = {
   client: { address: 'unknown', group: 'unknown' },
   credentialSent: false,
   principal: undefined,
+  rejection: undefined,
   request: new Request('http://localhost'),
   responseHeaders: noHeaders,
 }

@@ -67,7 +67,7 @@ describe('a request', () => {
 
   test('is told of also when it is refused before it is routed', async () => {
     const refused = await lineOf(await panel.send('GET', '/auth/me', { as: 'nonsense' }))
-    expect(refused).toMatchObject({ status: 401, userId: null, credential: 'none' })
+    expect(refused).toMatchObject({ status: 401, userId: null, credential: 'none', rejected: 'unknown' })
     let last = await panel.send('GET', '/nowhere')
     while (last.status !== 429) last = await panel.send('GET', '/nowhere')
     expect(await lineOf(last)).toMatchObject({ status: 429, route: 'none' })

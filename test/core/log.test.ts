@@ -18,6 +18,7 @@ const served: ServedRequest = {
   durationMs: 1.234,
   userId: 7,
   credential: 'api_key',
+  rejected: undefined,
   client: '2001:db8::1',
 }
 
@@ -52,7 +53,12 @@ describe('a line', () => {
     const { log, sink } = open()
     log.request(served, 'info')
     sink.flush()
-    expect(lines()).toEqual([{ time: '2026-11-30T12:34:56.789Z', level: 'info', msg: 'request', ...served }])
+    expect(lines()).toEqual([
+      { time: '2026-11-30T12:34:56.789Z', level: 'info', msg: 'request', ...served, rejected: undefined },
+    ])
+    log.request({ ...served, rejected: 'expired' }, 'info')
+    sink.flush()
+    expect(lines()[1]).toMatchObject({ client: served.client, rejected: 'expired' })
   })
 
   test('stays one line whatever is in its fields', () => {

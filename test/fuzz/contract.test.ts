@@ -7,6 +7,7 @@ import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { operator } from '../../src/core/actor.ts'
 import { catalogue } from '../../src/core/errors.ts'
+import { Rejection } from '../../src/core/rejection.ts'
 import { createTestLog } from '../harness/log.ts'
 import { type Operation, operationsOf } from '../harness/operations.ts'
 import { type Answer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
@@ -44,7 +45,10 @@ async function credentialOf(caller: Caller): Promise<string | undefined> {
   if (requireTwoFactor !== 'nobody') await panel.context.settings.change(operator, { requireTwoFactor: 'nobody' })
   if (caller === 'rubbish') return `ncp_${'0'.repeat(63)}x`
   const known = credentials.get(caller)
-  if (known !== undefined && (await panel.context.credentials.authenticate(known, '127.0.0.1'))) return known
+  if (known !== undefined) {
+    const found = await panel.context.credentials.authenticate(known, '127.0.0.1')
+    if (!(found instanceof Rejection)) return known
+  }
   const role = caller.startsWith('admin') ? 'admin' : 'customer'
   const user = await panel.customer(role)
   if (role === 'customer') {

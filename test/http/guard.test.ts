@@ -31,6 +31,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     client: { address: '203.0.113.7', group: '203.0.113.7' },
     credentialSent: true,
     principal,
+    rejection: undefined,
     request,
     responseHeaders: new Headers(),
   })

@@ -1,0 +1,28 @@
+/** Why a credential that was sent opens nothing: for the log, and for a caller that holds the right secret. */
+
+export type RejectionReason =
+  | 'wrong_header'
+  | 'malformed'
+  | 'unknown'
+  | 'expired'
+  | 'rotated'
+  | 'session_ended'
+  | 'user_disabled'
+
+export class Rejection {
+  readonly reason: RejectionReason
+  /** Public, and safe in a quoted string of a header. What it tells of a credential is for its holder alone. */
+  readonly description: string | undefined
+
+  constructor(reason: RejectionReason, description?: string) {
+    this.reason = reason
+    this.description = description
+  }
+}
+
+// Made once: what a flood of them costs is a header.
+export const unknownCredential = new Rejection('unknown')
+export const wrongHeader = new Rejection(
+  'wrong_header',
+  'Send the credential as Authorization: Bearer <JWT or API key>',
+)
