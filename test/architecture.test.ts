@@ -89,6 +89,7 @@ test('routes never return status(), and few make a Response', () => {
     'src/http/cors.ts',
     'src/http/errors.ts',
     'src/http/listen.ts',
+    'src/http/metrics-token.ts',
     'src/metrics/listener.ts',
   ])
 })

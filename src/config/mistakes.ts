@@ -2,6 +2,7 @@
 import { nearest } from '../core/nearest.ts'
 import type { ConfigFile } from './file.ts'
 import { labelOf } from './labels.ts'
+import { lacksMetricsToken } from './metrics.ts'
 import type { Environment } from './places.ts'
 import { type Config, fileKeyOf, type Setting, schema } from './schema.ts'
 
@@ -95,6 +96,12 @@ export function contradictions(config: Partial<Config>, lineOf: (key: keyof Conf
     if (mailServer && isMissing(key)) {
       add('mailServer', `to send emails, give ${schema[key].env} (${fileKeyOf(schema[key])}) too`)
     }
+  }
+  if (lacksMetricsToken(config)) {
+    add(
+      'metricsHost',
+      'is beyond this machine, where the metrics need a token: give NCP_METRICS_TOKEN_FILE, or use 127.0.0.1',
+    )
   }
   return mistakes
 }

@@ -72,6 +72,14 @@ function isPageOrigin(text: string): boolean {
   return url !== null && url.origin === text && !text.includes('*') && isPrivate(url)
 }
 
+/** A credential that a header can carry (RFC 6750 §2.1), too long to be guessed. */
+export function bearerToken(value: string): string {
+  if (!/^[A-Za-z0-9\-._~+/]{32,256}$/.test(value)) {
+    throw new Error('must be 32 to 256 characters, of letters, digits and -._~+/ alone')
+  }
+  return value
+}
+
 export function httpsUrl(value: string): string {
   if (URL.parse(value)?.protocol !== 'https:') throw new Error('must be an https:// URL')
   return value

@@ -2,40 +2,40 @@
 import { LOG_LEVELS, type LogLevel } from '../core/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
 import { type BrowserConfig, browserSettings } from './browsers.ts'
+import { type MetricsConfig, metricsSettings } from './metrics.ts'
 import { addressRanges, domainNames, email, httpsUrl, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
 
-export type Config = BrowserConfig & {
-  data: string
-  host: string | undefined
-  port: number
-  tls: boolean
-  tlsCert: string | undefined
-  tlsKey: string | undefined
-  acmeDomains: string[]
-  acmeEmail: string | undefined
-  acmeDirectory: string
-  acmeHttpPort: number
-  acmeWebroot: string | undefined
-  adminEmail: string
-  publicUrl: string | undefined
-  mailServer: MailServer | undefined
-  mailFrom: string | undefined
-  trustedProxies: string[]
-  maxBodyBytes: number
-  limitLogin: number
-  limitPasswordReset: number
-  limitUser: number
-  limitAnonymous: number
-  limitProbe: number
-  drainDelaySeconds: number
-  drainSeconds: number
-  backupDir: string | undefined
-  metricsHost: string
-  metricsPort: number | undefined
-  logLevel: LogLevel
-  logFormat: 'auto' | 'json' | 'text'
-  logFile: string | undefined
-}
+export type Config = BrowserConfig &
+  MetricsConfig & {
+    data: string
+    host: string | undefined
+    port: number
+    tls: boolean
+    tlsCert: string | undefined
+    tlsKey: string | undefined
+    acmeDomains: string[]
+    acmeEmail: string | undefined
+    acmeDirectory: string
+    acmeHttpPort: number
+    acmeWebroot: string | undefined
+    adminEmail: string
+    publicUrl: string | undefined
+    mailServer: MailServer | undefined
+    mailFrom: string | undefined
+    trustedProxies: string[]
+    maxBodyBytes: number
+    limitLogin: number
+    limitPasswordReset: number
+    limitUser: number
+    limitAnonymous: number
+    limitProbe: number
+    drainDelaySeconds: number
+    drainSeconds: number
+    backupDir: string | undefined
+    logLevel: LogLevel
+    logFormat: 'auto' | 'json' | 'text'
+    logFile: string | undefined
+  }
 
 export type Setting<Value> = {
   /** The environment variable. */
@@ -250,20 +250,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     parse: text,
     help: 'directory of the backups, made with mode 0700 (default: backups in the data directory)',
   },
-  metricsHost: {
-    env: 'NCP_METRICS_HOST',
-    type: 'text',
-    default: '127.0.0.1',
-    parse: text,
-    help: 'address of the metrics; they are for whoever can reach it',
-  },
-  metricsPort: {
-    env: 'NCP_METRICS_PORT',
-    type: 'number',
-    default: undefined,
-    parse: whole(0, 65_535),
-    help: 'port of the metrics, which Prometheus reads at /metrics; 0 takes a free one (default: no metrics)',
-  },
+  ...metricsSettings,
   logLevel: {
     env: 'NCP_LOG_LEVEL',
     type: 'text',

@@ -1,6 +1,7 @@
 /** Opens the metrics where the configuration says: what of the panel they tell. */
 import { version } from '../../package.json' with { type: 'json' }
 import type { Context } from '../context.ts'
+import { createMetricsToken } from '../http/metrics-token.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
 import { type MetricsListener, serveMetrics } from '../metrics/listener.ts'
 
@@ -25,6 +26,12 @@ export function startMetrics(context: Context): MetricsListener | undefined {
       certificateExpiresAt: () => certificate.get()?.expiresAt,
       eventLoopLag: watchEventLoop(),
     },
-    { host: config.metricsHost, port: config.metricsPort, log },
+    {
+      host: config.metricsHost,
+      port: config.metricsPort,
+      log,
+      refuse:
+        config.metricsToken === undefined ? undefined : createMetricsToken({ token: config.metricsToken, limiter }),
+    },
   )
 }

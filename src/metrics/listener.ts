@@ -4,18 +4,26 @@ import type { MetricSources } from './registry.ts'
 
 export type MetricsListener = { url: string }
 
-type Options = { host: string; port: number; log: Log }
+type Options = {
+  host: string
+  port: number
+  log: Log
+  /** Answers a request that may not read the metrics; undefined for one that may. */
+  refuse?: ((request: Request, address: string | undefined) => Promise<Response | undefined>) | undefined
+}
 
 /**
  * It keeps no process alive.
  *
  * @throws Error when the port is taken
  */
-export function serveMetrics(sources: MetricSources, { host, port, log }: Options): MetricsListener {
+export function serveMetrics(sources: MetricSources, { host, port, log, refuse }: Options): MetricsListener {
   // Loaded at the first scrape: a start has no time for it.
   let registry: Promise<ReturnType<typeof import('./registry.ts').createRegistry>> | undefined
 
-  async function answer(request: Request): Promise<Response> {
+  async function answer(request: Request, server: Bun.Server<undefined>): Promise<Response> {
+    const refusal = await refuse?.(request, server.requestIP(request)?.address)
+    if (refusal) return refusal
     // Without a host, or with a wrong one, it is a path alone.
     if (URL.parse(request.url, 'http://localhost')?.pathname !== '/metrics')
       return new Response('See /metrics\n', { status: 404 })

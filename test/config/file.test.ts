@@ -13,6 +13,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const path = join(directory, 'ncp.toml')
 
 const SMTP_URL = 'smtps://ncp:s3cret@mail.example.com'
+const TOKEN = '0123456789abcdef'.repeat(4)
 const WITH_MAIL = { NCP_MAIL_FROM: 'panel@example.com', NCP_PUBLIC_URL: 'https://panel.example.com' }
 
 /** Writes a file beside the configuration, and tells its path. */
@@ -59,6 +60,9 @@ describe('a file', () => {
       public_url = "https://panel.example.com"
       mail_from = "panel@example.com"
       trusted_proxies = ["10.0.0.0/8", "::1"]
+      cors_origins = ["https://app.example.com"]
+      hsts = "off"
+      metrics_token_file = "${written('token', TOKEN)}"
       max_body_bytes = 2048
       limit_login = 1
       limit_password_reset = 2
@@ -90,7 +94,10 @@ describe('a file', () => {
       port: 8443,
       tlsCert: 'cert.pem',
       trustedProxies: ['10.0.0.0/8', '::1'],
+      corsOrigins: ['https://app.example.com'],
+      hsts: 'off',
       metricsPort: 9443,
+      metricsToken: TOKEN,
       logLevel: 'debug',
       logFormat: 'text',
       logFile: '/var/log/ncp.log',

@@ -90,6 +90,7 @@ describe('a value', () => {
       backupDir: ['/var/backups/ncp', '/var/backups/ncp'],
       metricsHost: ['::1', '::1'],
       metricsPort: ['9443', 9443],
+      metricsToken: ['t'.repeat(32), 't'.repeat(32)],
       logLevel: ['debug', 'debug'],
       logFormat: ['text', 'text'],
       logFile: ['/var/log/ncp/ncp.log', '/var/log/ncp/ncp.log'],
@@ -164,6 +165,18 @@ describe('is refused:', () => {
       { NCP_TLS: 'false', NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
       'NCP_TLS: turns TLS off, but NCP_TLS_CERT gives a certificate; remove one of them',
     ],
+    [
+      { NCP_METRICS_TOKEN: 'short' },
+      'NCP_METRICS_TOKEN: must be 32 to 256 characters, of letters, digits and -._~+/ alone',
+    ],
+    [
+      { NCP_METRICS_TOKEN: `${'t'.repeat(40)} x` },
+      'NCP_METRICS_TOKEN: must be 32 to 256 characters, of letters, digits and -._~+/ alone',
+    ],
+    ...['0.0.0.0', '::', '192.0.2.1', 'node.example.com'].map((host): [Record<string, string>, string] => [
+      { NCP_METRICS_PORT: '9443', NCP_METRICS_HOST: host },
+      'NCP_METRICS_HOST: is beyond this machine, where the metrics need a token: give NCP_METRICS_TOKEN_FILE, or use 127.0.0.1',
+    ]),
     [{ NCP_ACME_DOMAINS: 'localhost' }, 'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas'],
     [
       { NCP_ACME_DOMAINS: '*.example.com' },
