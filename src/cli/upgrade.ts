@@ -28,6 +28,9 @@ export function addUpgrade(program: Command): void {
 /** @throws Error that says what failed; this version is in place as before */
 async function upgrade(file: string, data: string, options: UpgradeOptions): Promise<void> {
   if (execPath.startsWith('/usr/bin/')) throw new Error(`${execPath} is a package's: install that of the other version`)
+  if (!existsSync(file)) throw new Error(`${file} is not there: give the path of the other version`)
+  // Before anything takes time: a backup and a trial would be for nothing.
+  requireService(options.service, file)
   const next = `${execPath}.next`
   const ncp = runnerFor(data, options.config)
   try {
@@ -44,6 +47,24 @@ async function upgrade(file: string, data: string, options: UpgradeOptions): Pro
     print(`version ${version} runs; the one before is ${execPath}.previous`)
   } finally {
     rmSync(next, { force: true })
+  }
+}
+
+/** @throws Error that says what to do where systemd does not run the panel */
+function requireService(service: string, file: string): void {
+  const byHand = `stop the panel, copy ${file} over ${execPath}, start it again`
+  if (!Bun.which('systemctl')) throw new Error(`there is no systemd here, so upgrade by hand: ${byHand}`)
+  const shown = Bun.spawnSync(['systemctl', 'show', '--property=LoadState', '--value', '--', service], {
+    stderr: 'pipe',
+  })
+  const state = shown.stdout.toString().trim()
+  if (shown.exitCode !== 0) {
+    throw new Error(`systemd does not answer, so upgrade by hand: ${byHand} (${shown.stderr.toString().trim()})`)
+  }
+  if (state !== 'loaded') {
+    throw new Error(
+      `systemd has no unit ${service} (${state}): name the one that runs the panel with --service, or create it with 'ncp systemd install'`,
+    )
   }
 }
 
@@ -106,8 +127,12 @@ function backUp(data: string, ncp: RunNcp): string {
 
 /** @throws Error when the release's list has no such file, or another sum for it */
 async function requireSum(copy: string, file: string, sums: string): Promise<void> {
-  if (!existsSync(sums)) throw new Error(`${sums} is not there: download it with the program, or name it with --sums`)
   const name = basename(file)
+  if (!existsSync(sums)) {
+    throw new Error(
+      `${sums} is not there: download it with the program, or name it with --sums. For a program that you built yourself: sha256sum ${name} > SHA256SUMS`,
+    )
+  }
   const [, expected] =
     readFileSync(sums, 'utf8').match(new RegExp(`^([0-9a-f]{64}) [ *]${RegExp.escape(name)}$`, 'm')) ?? []
   if (expected === undefined) throw new Error(`${sums} has no checksum of ${name}`)

@@ -23,6 +23,10 @@ setDefaultTimeout(180_000)
 const NEXT_VERSION = '9.9.9'
 /** What systemd does for a unit of Type=notify, where no systemd runs: `start` returns when the panel serves. */
 const SYSTEMCTL = `#!/bin/sh
+if [ "$1" = show ]; then
+  [ "$5" = ncp ] && echo loaded || echo not-found
+  exit 0
+fi
 [ "$2" = ncp ] || exit 5
 case $1 in
   stop)
@@ -175,8 +179,43 @@ describe('an installation', () => {
     expect(here.read('pid')).toBe(pid)
     expect((await runningVersion()).info.version).toBe(version)
     expect(existsSync(here.path('ncp.next'))).toBe(false)
-    expect(await upgrade('not-there')).toMatchObject({ exitCode: 1 })
+    expect(await upgrade('not-there')).toMatchObject({
+      exitCode: 1,
+      stderr: 'ncp: not-there is not there: give the path of the other version\n',
+    })
     systemctl('stop')
+  })
+})
+
+describe('without a service to upgrade', () => {
+  beforeAll(async () => {
+    await remove()
+    here = await install()
+    mkdirSync(here.path('bin'))
+    await (await here.serve()).stop()
+    writeFileSync(here.path('other'), 'another version')
+  })
+
+  test.each([
+    [
+      'where there is no systemd',
+      undefined,
+      'there is no systemd here, so upgrade by hand: stop the panel, copy ./other',
+    ],
+    [
+      'where systemd does not run',
+      'echo "System has not been booted with systemd." >&2; exit 1',
+      'systemd does not answer',
+    ],
+    ['where it has no such unit', 'echo not-found', 'name the one that runs the panel with --service'],
+  ])('%s, the command says so before it backs anything up', async (_, script, message) => {
+    const PATH = here.path('bin')
+    if (script === undefined) rmSync(here.path('bin/systemctl'), { force: true })
+    else writeFileSync(here.path('bin/systemctl'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const { exitCode, stdout, stderr } = await here.run(['upgrade', './other'], { environment: { PATH } })
+    expect([exitCode, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)])
+    expect(existsSync(here.inData('backups'))).toBe(false)
+    expect(existsSync(here.path('ncp.next'))).toBe(false)
   })
 })
 
