@@ -5,37 +5,38 @@ import { type BrowserConfig, browserSettings } from './browsers.ts'
 import { type MetricsConfig, metricsSettings } from './metrics.ts'
 import { addressRanges, domainNames, email, httpsUrl, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
 
-export type Config = BrowserConfig &
-  MetricsConfig & {
-    data: string
-    host: string | undefined
-    port: number
-    tls: boolean
-    tlsCert: string | undefined
-    tlsKey: string | undefined
-    acmeDomains: string[]
-    acmeEmail: string | undefined
-    acmeDirectory: string
-    acmeHttpPort: number
-    acmeWebroot: string | undefined
-    adminEmail: string
-    publicUrl: string | undefined
-    mailServer: MailServer | undefined
-    mailFrom: string | undefined
-    trustedProxies: string[]
-    maxBodyBytes: number
-    limitLogin: number
-    limitPasswordReset: number
-    limitUser: number
-    limitAnonymous: number
-    limitProbe: number
-    drainDelaySeconds: number
-    drainSeconds: number
-    backupDir: string | undefined
-    logLevel: LogLevel
-    logFormat: 'auto' | 'json' | 'text'
-    logFile: string | undefined
-  }
+type OwnConfig = {
+  data: string
+  host: string | undefined
+  port: number
+  tls: boolean
+  tlsCert: string | undefined
+  tlsKey: string | undefined
+  acmeDomains: string[]
+  acmeEmail: string | undefined
+  acmeDirectory: string
+  acmeHttpPort: number
+  acmeWebroot: string | undefined
+  adminEmail: string
+  publicUrl: string | undefined
+  mailServer: MailServer | undefined
+  mailFrom: string | undefined
+  trustedProxies: string[]
+  maxBodyBytes: number
+  limitLogin: number
+  limitPasswordReset: number
+  limitUser: number
+  limitAnonymous: number
+  limitProbe: number
+  drainDelaySeconds: number
+  drainSeconds: number
+  backupDir: string | undefined
+  logLevel: LogLevel
+  logFormat: 'auto' | 'json' | 'text'
+  logFile: string | undefined
+}
+
+export type Config = OwnConfig & BrowserConfig & MetricsConfig
 
 export type Setting<Value> = {
   /** The environment variable. */
