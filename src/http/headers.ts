@@ -17,7 +17,8 @@ export type NewResponseHeaders = (requestId: string, verdict: Verdict) => Header
 
 /**
  * What a response starts from, whatever becomes of the request: the contract's three headers of the rate limit, and the
- * standard's two (draft-ietf-httpapi-ratelimit-headers).
+ * standard's two (draft-ietf-httpapi-ratelimit-headers-11). The draft takes parameters with a vendor's prefix for comments;
+ * ours are found by parsers that still look for the names of its seventh version.
  *
  * @param always what else is in each of them
  */
@@ -42,10 +43,14 @@ export function createResponseHeaders(always: Readonly<Record<string, string>>):
     }
     // Copied rather than filled anew: a fifth of the cost, at every request.
     const headers = new Headers(template)
+    const { name, limit } = policy
     headers.set('x-request-id', requestId)
     headers.set('x-ratelimit-remaining', `${remaining}`)
     headers.set('x-ratelimit-reset', `${resetAt}`)
-    headers.set('ratelimit', `"${policy.name}";r=${remaining};t=${retryAfter}`)
+    headers.set(
+      'ratelimit',
+      `"${name}";r=${remaining};t=${retryAfter};ncp-limit=${limit};ncp-remaining=${remaining};ncp-reset=${retryAfter}`,
+    )
     return headers
   }
 }

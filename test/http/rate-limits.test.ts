@@ -159,7 +159,7 @@ describe('the standard fields', () => {
   test('say the same as the contract’s', async () => {
     const { headers } = await panel.get('/sites', ada.token)
     expect(headers.get('ratelimit-policy')).toBe('"user";q=120;w=60')
-    expect(headers.get('ratelimit')).toBe('"user";r=119;t=60')
+    expect(headers.get('ratelimit')).toBe('"user";r=119;t=60;ncp-limit=120;ncp-remaining=119;ncp-reset=60')
   })
 })
 
