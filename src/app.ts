@@ -30,7 +30,8 @@ const strict = { strictPath: true, normalize: false } as const
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(context: Context, peerAddress: (request: Request) => string | undefined) {
   const { config, clock, log, storageLog, limiter, policies, clientAddress, credentials } = context
-  const guard = createGuard({ maxBytes: config.maxBodyBytes, clock })
+  const bodyLimits = { maxBytes: config.maxBodyBytes, clock }
+  const guard = createGuard({ bodyLimits, recognize: credentials.recognize })
   const described = routes(context, guard)
   const docs = docsRoutes(described)
 

@@ -28,10 +28,11 @@ import { createNotify } from './features/auth/notices.ts'
 import { createAuthServices } from './features/auth/services.ts'
 import { createSessions, endSessions } from './features/auth/sessions.ts'
 import { createUsage } from './features/auth/usage.ts'
+import { createWriteAs } from './features/auth/write-as.ts'
 import { createHealth } from './features/health/health.ts'
 import { createIdempotency } from './features/idempotency/idempotency.ts'
 import { createBackupSchedule } from './features/settings/backup-schedule.ts'
-import { createSettings } from './features/settings/settings.ts'
+import { createSettings, isCodeRequired, isTwoFactorRequired, readSettings } from './features/settings/settings.ts'
 import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
 import { createIssueActivation } from './features/users/activation.ts'
@@ -90,8 +91,9 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   const auditLog = createAudit({ store, clock })
   const audit = auditLog.record
+  const writeAs = createWriteAs({ store, clock, isTwoFactorRequired })
   /** What nearly every service works with. */
-  const essentials = { store, clock, audit }
+  const essentials = { store, clock, audit, writeAs }
   const incidents = createIncidents({ store, clock, record: audit })
   const settings = createSettings(essentials)
   const retention = createRetention({
@@ -102,7 +104,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   })
 
   const issueActivation = createIssueActivation({ clock, putMail, publicUrl: config.publicUrl })
-  const users = createUsers({ store, clock, audit, endSessions, issueActivation })
+  const users = createUsers({ ...essentials, endSessions, issueActivation })
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
     path: inData('initial-admin-password'),
@@ -119,9 +121,11 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     isTwoFactorRequired: settings.isTwoFactorRequired,
     record: usage.record,
   })
-  const sessions = createSessions({ store, clock, audit, flushUsage: usage.settle })
+  const sessions = createSessions({ ...essentials, flushUsage: usage.settle })
   const auth = createAuthServices({
     ...essentials,
+    isTwoFactorRequired,
+    isCodeRequired,
     log: storageLog,
     incidents,
     passwords,
@@ -141,7 +145,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     notify,
     withFreshCode: auth.secondFactor.withFreshCode,
     findSubscription: subscriptions.findOwn,
-    maxKeys: async () => (await settings.read()).maxApiKeys,
+    maxKeys: async (tx) => (await readSettings(tx)).maxApiKeys,
   })
   const expiryNotices = createExpiryNotices({ store, clock, notify })
   const sites = createSites({

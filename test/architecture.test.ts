@@ -110,6 +110,24 @@ test('only what is in db/ knows SQLite', () => {
   ])
 })
 
+test('what acts for a caller writes through `writeAs`, which proves the caller in its transaction', () => {
+  const aboveDb = files.filter((file) => layerOf(file) !== 'technical')
+  // The others write for no caller: counts of attempts, times of use, and what the panel does by a timer of its own.
+  // `services.ts` hands it on to what counts attempts.
+  const knowsWrite = (file: string) => /import [^'"]*\bStore\b[^'"]*from '[^']*db\/store\.ts'/.test(sourceOf(file))
+  expect(aboveDb.filter(knowsWrite)).toEqual([
+    'src/features/api-keys/expiry-notices.ts',
+    'src/features/audit/incidents.ts',
+    'src/features/audit/retention.ts',
+    'src/features/auth/services.ts',
+    'src/features/auth/throttle.ts',
+    'src/features/auth/usage.ts',
+    'src/features/auth/write-as.ts',
+  ])
+  const writes = (file: string) => /\bstore\b[\s)]*\.write|\bwrite(Soon)?\b[^=]*= (\w+\.)?store\b/.test(sourceOf(file))
+  expect(aboveDb.filter((file) => writes(file) && !knowsWrite(file))).toEqual([])
+})
+
 test('nothing is random but from the operating system, and no clock is read but the one passed in', () => {
   expect(files.filter((file) => /Math\.random/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => /Date\.now\(|new Date\(\)/.test(sourceOf(file)))).toEqual(['src/core/clock.ts'])

@@ -15,6 +15,7 @@ import { operator } from '../../src/core/actor.ts'
 import { openStore } from '../../src/db/store.ts'
 import { createAudit } from '../../src/features/audit/audit.ts'
 import { createThrottle } from '../../src/features/auth/throttle.ts'
+import { createWriteAs } from '../../src/features/auth/write-as.ts'
 import { createUsers } from '../../src/features/users/users.ts'
 import { createTestClock } from '../../test/harness/clock.ts'
 import { noLog } from '../../test/harness/log.ts'
@@ -30,11 +31,13 @@ const directory = mkdtempSync(join(tmpdir(), 'ncp-guessing-'))
 const clock = createTestClock()
 const store = openStore(join(directory, 'ncp.db'), clock.now())
 const audit = createAudit({ store, clock }).record
-const throttle = createThrottle({ store, clock, log: noLog, audit, notify: async () => {} })
+const writeAs = createWriteAs({ store, clock, isTwoFactorRequired: async () => false })
+const throttle = createThrottle({ store, clock, log: noLog, audit, writeAs, notify: async () => {} })
 const users = createUsers({
   store,
   clock,
   audit,
+  writeAs,
   endSessions: async () => {},
   issueActivation: async () => ({ token: '', expiresAt: 0 }),
 })

@@ -1,12 +1,15 @@
 /** Who does something, with what and from where: what services act for, and what the audit log tells. */
 import { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
+import type { Rights } from './rights.ts'
 
 /** Where a request comes from. `group` is what limits count by. */
 export type Origin = { address: string; group: string; userAgent: string; requestId: string }
 
 /** A user with a valid credential, over the API. */
-export type Caller = Principal & { kind: 'user'; origin: Origin }
+export type AuthenticatedUser = Principal & { kind: 'user'; origin: Origin }
+/** One who asks for something: `rights` is what the route asked of the credential, and every transaction asks again. */
+export type Caller = AuthenticatedUser & { rights: Rights }
 /** Somebody over the API without one: who logs in, or holds a token that came by mail. */
 export type Stranger = { kind: 'stranger'; origin: Origin }
 /** Whoever sits at the server's command line. */
@@ -15,6 +18,8 @@ export type Operator = { kind: 'operator' }
 export type Panel = { kind: 'panel' }
 
 export type Actor = Caller | Stranger | Operator | Panel
+/** An actor as far as the audit log tells of one. */
+export type AuditedActor = AuthenticatedUser | Stranger | Operator | Panel
 
 export const operator: Operator = { kind: 'operator' }
 export const panel: Panel = { kind: 'panel' }

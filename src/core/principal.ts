@@ -18,6 +18,8 @@ export type Credential =
   | {
       kind: 'api_key'
       keyId: number
+      /** SHA-256, in hex, of the secret that was sent: a key that was rotated may have two. */
+      secretHash: string
       expiresAt: number | null
       /** It was rotated, and this is the old secret, for as long as that is still valid. */
       superseded?: boolean

@@ -1,4 +1,5 @@
 /** Why a credential that was sent opens nothing: for the log, and for a caller that holds the right secret. */
+import { AppError } from './errors.ts'
 
 export type RejectionReason =
   | 'wrong_header'
@@ -26,3 +27,13 @@ export const wrongHeader = new Rejection(
   'wrong_header',
   'Send the credential as Authorization: Bearer <JWT or API key>',
 )
+
+/** Says that a credential which was accepted when its request began opens nothing now. */
+export class Rejected extends AppError {
+  readonly rejection: Rejection
+
+  constructor(rejection: Rejection) {
+    super('not_authenticated')
+    this.rejection = rejection
+  }
+}

@@ -44,6 +44,9 @@ export type Store = {
   close(): Promise<void>
 }
 
+/** What serves requests reads from a store, and writes through `writeAs` alone. */
+export type ReadStore = Pick<Store, 'read' | 'version'>
+
 export type StoreOptions = {
   /** Whether there may be none yet: an installation that lost its database must not get an empty one. */
   isNew?: boolean
@@ -174,11 +177,6 @@ async function lockForWriting(writer: Database): Promise<void> {
       await Bun.sleep(LOCK_POLL_MS)
     }
   }
-}
-
-/** Whether a query failed because a row that it names is not there, or not any more. */
-export function isForeignKeyViolation(error: unknown): boolean {
-  return codeOf(error) === 'SQLITE_CONSTRAINT_FOREIGNKEY'
 }
 
 /** Whether a query failed because a unique index already holds the value. */

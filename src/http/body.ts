@@ -1,4 +1,5 @@
 /** Reads a JSON body, strictly: size, media type, encoding, syntax, shape. */
+import type { Awaitable } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { requireModestShape } from './json-shape.ts'
@@ -14,16 +15,22 @@ export type BodyLimits = {
 }
 
 /**
+ * @param whenRead called once the body is there, before it is parsed
  * @returns the parsed body, or null when none was sent
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `bad_request`
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `bad_request`, and what `whenRead` throws
  */
-export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  limits: BodyLimits,
+  whenRead?: () => Awaitable<unknown>,
+): Promise<unknown> {
   const { headers } = request
   if (!hasBody(headers)) return null
   if (!JSON_MEDIA_TYPE.test(headers.get('content-type') ?? '') || headers.has('content-encoding')) {
     throw new AppError('unsupported_media_type')
   }
   const bytes = await readBytes(request, limits)
+  await whenRead?.()
   if (bytes.length === 0) return null
   return parseJson(bytes)
 }

@@ -1,10 +1,10 @@
 /** Whatever is thrown becomes the envelope here, and nowhere else. */
 
 import { Elysia, ParseError, ValidationError } from 'elysia'
-import type { Actor } from '../core/actor.ts'
+import type { AuditedActor } from '../core/actor.ts'
 import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { wrongHeader } from '../core/rejection.ts'
+import { Rejected, wrongHeader } from '../core/rejection.ts'
 import { isStorageFailure } from '../db/failures.ts'
 import { errorEnvelope } from './envelope.ts'
 import { invalidRequest } from './mistakes.ts'
@@ -23,7 +23,7 @@ export type ErrorOptions = {
   /** Told of the database's failures. */
   storageLog: Log
   /** Told of each request that is turned away for its credential, its rights or its number. */
-  refused(actor: Actor, code: ErrorCode, request: { method: string; route: string }): void
+  refused(actor: AuditedActor, code: ErrorCode, request: { method: string; route: string }): void
 }
 
 export function createErrors({ log, storageLog, refused }: ErrorOptions) {
@@ -38,6 +38,7 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
     const { request, route, responseHeaders } = visit
     if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: request.method, route: route?.pattern ?? '' })
     if (code === 'not_authenticated' && hasStrayCredential(visit)) visit.rejection = wrongHeader
+    if (thrown instanceof Rejected) visit.rejection = thrown.rejection
     if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
     for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
     return { status, body: message === usual ? usualBodies[code] : JSON.stringify(errorEnvelope(code, message)) }
@@ -64,8 +65,8 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
 }
 
 /** Not a request that came without a credential: nobody tried anything. */
-function isRefusal(code: ErrorCode, { credentialSent, principal }: Visit): boolean {
-  if (code === 'not_authenticated') return credentialSent && !principal
+function isRefusal(code: ErrorCode, { credentialSent }: Visit): boolean {
+  if (code === 'not_authenticated') return credentialSent
   const { status } = catalogue[code]
   return status === 403 || status === 429
 }

@@ -132,6 +132,7 @@ export function gate(options: GateOptions): Fetch {
       credentialSent: false,
       principal: undefined,
       rejection: undefined,
+      rights: undefined,
       responseHeaders: noHeaders,
     }
     const done = (response: Response): Response => {

@@ -1,9 +1,10 @@
 /** Says of a route what the OpenAPI document and the guard need to know, in one place. */
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
+import type { Access } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
-import { type Access, bodyOf } from './guard.ts'
+import { bodyOf } from './guard.ts'
 import { closed } from './schema.ts'
 
 /** Headers that some operations take; `docs/openapi.ts` describes them. */

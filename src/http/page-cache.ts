@@ -1,7 +1,7 @@
 /** Keeps pages of lists as they are sent, for one version of the store: most callers ask again for what has not changed. */
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Principal } from '../core/principal.ts'
-import type { Store } from '../db/store.ts'
+import type { ReadStore } from '../db/store.ts'
 import { createVersionCache } from '../db/version-cache.ts'
 import type { SentPage } from './conditional.ts'
 
@@ -22,7 +22,7 @@ export type PageCache = {
 /** Characters of all pages together, of one byte each as a rule. */
 const MAX_CHARACTERS = 16_000_000
 
-export function createPageCache(store: Pick<Store, 'version'>): PageCache {
+export function createPageCache(store: Pick<ReadStore, 'version'>): PageCache {
   const pages = createVersionCache<SentPage>(store, MAX_CHARACTERS, ({ body }) => body.length)
   return {
     get(list, principal, query, read) {

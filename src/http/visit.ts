@@ -1,9 +1,10 @@
 /** What the gate finds out about a request before it is routed, for everyone behind it. */
 import { Elysia } from 'elysia'
-import type { Caller, Origin, Stranger } from '../core/actor.ts'
+import type { AuthenticatedUser, Caller, Origin, Stranger } from '../core/actor.ts'
 import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { Rejection } from '../core/rejection.ts'
+import type { Rights } from '../core/rights.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Route } from './route-table.ts'
 
@@ -21,6 +22,8 @@ export type Visit = {
   principal: Principal | undefined
   /** Why there is no principal, where a credential was sent. */
   rejection: Rejection | undefined
+  /** What the route asks of its caller, once the guard has let the request through. */
+  rights: Rights | undefined
   request: Request
   /**
    * The headers of the response, whatever becomes of it. Everybody sets them here and nobody in Elysia's `set.headers`:
@@ -42,6 +45,7 @@ const nobody: Visit = {
   credentialSent: false,
   principal: undefined,
   rejection: undefined,
+  rights: undefined,
   request: new Request('http://localhost'),
   responseHeaders: noHeaders,
 }
@@ -80,8 +84,9 @@ export const handOver = new Elysia({ name: 'hand-over' })
  * @throws AppError `not_authenticated`
  */
 export function callerOf(visit: Visit): Caller {
-  if (!visit.principal) throw new AppError('not_authenticated')
-  return { kind: 'user', ...visit.principal, origin: originOf(visit) }
+  const { principal, rights } = visit
+  if (!principal || !rights) throw new AppError('not_authenticated')
+  return { kind: 'user', ...principal, origin: originOf(visit), rights }
 }
 
 /** Whoever is behind a request that needs no credential. */
@@ -90,8 +95,8 @@ export function strangerOf(visit: Visit): Stranger {
 }
 
 /** Whoever is behind a request, with or without a credential. */
-export function actorOf(visit: Visit): Caller | Stranger {
-  return visit.principal ? callerOf(visit) : strangerOf(visit)
+export function actorOf(visit: Visit): AuthenticatedUser | Stranger {
+  return visit.principal ? { kind: 'user', ...visit.principal, origin: originOf(visit) } : strangerOf(visit)
 }
 
 function originOf({ client, requestId, request }: Visit): Origin {

@@ -5,7 +5,12 @@ const origin: Origin = { address: '203.0.113.7', group: '203.0.113.7', userAgent
 
 export const stranger: Stranger = { kind: 'stranger', origin }
 
-/** A customer who is logged in. */
-export function callerFor(userId: number): Caller {
-  return { kind: 'user', userId, role: 'customer', credential: { kind: 'jwt', sessionId: 0, expiresAt: 0 }, origin }
+/**
+ * A customer who asks for something that every JWT may.
+ *
+ * @param sessionId 0, which no session has, for one that has ended
+ */
+export function callerFor(userId: number, sessionId = 0): Caller {
+  const credential = { kind: 'jwt' as const, sessionId, expiresAt: 0 }
+  return { kind: 'user', userId, role: 'customer', credential, origin, rights: { access: 'user' } }
 }

@@ -2,8 +2,10 @@
 import { expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import type { KeyRestrictions, Principal } from '../../src/core/principal.ts'
+import { unknownCredential } from '../../src/core/rejection.ts'
+import type { Rights } from '../../src/core/rights.ts'
 import { createErrors } from '../../src/http/errors.ts'
-import { createGuard, type Rights } from '../../src/http/guard.ts'
+import { createGuard } from '../../src/http/guard.ts'
 import { handOver, routeVisit } from '../../src/http/visit.ts'
 import { createTestClock } from '../harness/clock.ts'
 import { noLog } from '../harness/log.ts'
@@ -14,13 +16,19 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
   const app = new Elysia()
     .use(errors.hook)
     .use(handOver)
-    .use(createGuard({ maxBytes: 0, clock: createTestClock() }))
+    .use(createGuard({ bodyLimits: { maxBytes: 0, clock: createTestClock() }, recognize: () => unknownCredential }))
     .get('/new', () => 'done', { auth: rights })
   const all = { scopes: undefined, allowsAddress: undefined, subscriptionId: undefined, ...restrictions }
   const principal: Principal = {
     userId: 1,
     role: 'admin',
-    credential: { kind: 'api_key', keyId: 1, expiresAt: null, ...(restrictions && { restrictions: all }) },
+    credential: {
+      kind: 'api_key',
+      keyId: 1,
+      secretHash: '',
+      expiresAt: null,
+      ...(restrictions && { restrictions: all }),
+    },
   }
   const request = new Request('http://localhost/new')
   const response = await routeVisit(app.fetch, {
@@ -32,6 +40,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     credentialSent: true,
     principal,
     rejection: undefined,
+    rights: undefined,
     request,
     responseHeaders: new Headers(),
   })

@@ -9,12 +9,13 @@ import type { Precondition } from '../../core/precondition.ts'
 import type { Principal } from '../../core/principal.ts'
 import type { Scope } from '../../core/scope.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
-import { isForeignKeyViolation, type Queries, type Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Details } from '../audit/events.ts'
 import type { Notify } from '../auth/notices.ts'
 import type { WithFreshCode } from '../auth/second-factor.ts'
+import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 import { noticesPast } from './expiry-notices.ts'
 import { type ApiKey, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
@@ -26,18 +27,19 @@ export type { ApiKey }
 export type CreatedApiKey = { row: ApiKey; key: string }
 
 export type ApiKeysOptions = {
-  store: Store
+  store: ReadStore
   clock: Clock
   audit: RecordAudit
+  writeAs: WriteAs
   /** Writes pending uses, so that `lastUsedAt` is right in the list that follows. */
   flushUsage(): Promise<void>
   notify: Notify
   /** Asks for a code where the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
   /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(principal: Principal, id: number): Promise<unknown>
+  findSubscription(principal: Principal, id: number, queries: Queries): Promise<unknown>
   /** How many keys a user may have. */
-  maxKeys(): Promise<number>
+  maxKeys(tx: Queries): Promise<number>
 }
 
 export type NewApiKey = {
@@ -64,7 +66,7 @@ type Proof = { totpCode: string | undefined }
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 export function createApiKeys(options: ApiKeysOptions) {
-  const { store, clock, audit, flushUsage, notify, withFreshCode, findSubscription, maxKeys } = options
+  const { store, clock, audit, writeAs, flushUsage, notify, withFreshCode, findSubscription, maxKeys } = options
 
   function requireFuture(expiresAt: number | null | undefined): void {
     if (typeof expiresAt === 'number' && expiresAt <= clock.now()) {
@@ -73,7 +75,8 @@ export function createApiKeys(options: ApiKeysOptions) {
   }
 
   /** In the transaction that adds the key, so that parallel requests can't pass the limit together. */
-  async function requireRoom(tx: Queries, userId: number, limit: number): Promise<void> {
+  async function requireRoom(tx: Queries, userId: number): Promise<void> {
+    const limit = await maxKeys(tx)
     if ((await tx.$count(apiKeys, eq(apiKeys.userId, userId))) < limit) return
     throw new AppError('conflict', `The limit of ${limit} API keys is reached; delete one that is not used any more`)
   }
@@ -157,24 +160,19 @@ export function createApiKeys(options: ApiKeysOptions) {
       conclude?: Conclude<CreatedApiKey>,
     ): Promise<CreatedApiKey> {
       requireFuture(wanted.expiresAt)
-      if (wanted.subscriptionId !== undefined) await findSubscription(caller, wanted.subscriptionId)
-      const limit = await maxKeys()
-      const write = withFreshCode(caller, totpCode, async (tx) => {
-        await requireRoom(tx, caller.userId, limit)
+      return withFreshCode(caller, totpCode, async (tx, caller) => {
+        if (wanted.subscriptionId !== undefined) await findSubscription(caller, wanted.subscriptionId, tx)
+        await requireRoom(tx, caller.userId)
         const created = await insert(tx, caller, caller.userId, wanted)
         await conclude?.(tx, created)
         return created
-      })
-      return write.catch((error) => {
-        // The user was deleted while this request was on its way, and its credential with the user.
-        throw isForeignKeyViolation(error) ? new AppError('not_authenticated') : error
       })
     },
 
     /** Makes a key for a user, for the command line. @throws AppError `validation_error` for an expiry that has passed */
     async createFor(actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {
       requireFuture(wanted.expiresAt)
-      return store.write((tx) => insert(tx, actor, userId, wanted))
+      return writeAs(actor, (tx, actor) => insert(tx, actor, userId, wanted))
     },
 
     /**
@@ -192,7 +190,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       const { expiresAt } = changes
       requireFuture(expiresAt)
       await flushUsage()
-      const work = async (tx: Queries) => {
+      const work = async (tx: Queries, caller: Caller) => {
         const before = await findOwn(tx, caller, id)
         requireUnexpired(before, clock.now())
         precondition?.(present(before))
@@ -211,7 +209,7 @@ export function createApiKeys(options: ApiKeysOptions) {
         await record(tx, caller, 'api_key.change', changed, { expiresAt: timeOrNull(changed.expiresAt) })
         return present(changed)
       }
-      return expiresAt === undefined ? store.write(work) : withFreshCode(caller, totpCode, work)
+      return expiresAt === undefined ? writeAs(caller, work) : withFreshCode(caller, totpCode, work)
     },
 
     /**
@@ -227,7 +225,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       { totpCode, graceSeconds }: { graceSeconds: number } & Proof,
       conclude?: Conclude<CreatedApiKey>,
     ): Promise<CreatedApiKey> {
-      return withFreshCode(caller, totpCode, async (tx) => {
+      return withFreshCode(caller, totpCode, async (tx, caller) => {
         const before = await findOwn(tx, caller, id)
         requireUnexpired(before, clock.now())
         const { key, ...secret } = newSecret()
@@ -258,7 +256,7 @@ export function createApiKeys(options: ApiKeysOptions) {
 
     /** Deletes anybody's key, for the command line. @throws AppError `not_found` */
     async revoke(actor: Actor, id: number): Promise<ApiKey> {
-      return store.write(async (tx) => {
+      return writeAs(actor, async (tx, actor) => {
         const [revoked] = await tx.delete(apiKeys).where(eq(apiKeys.id, id)).returning()
         if (!revoked) throw new AppError('not_found', 'no API key has this id')
         await record(tx, actor, 'api_key.delete', revoked)
@@ -268,7 +266,7 @@ export function createApiKeys(options: ApiKeysOptions) {
 
     /** With both its secrets. @throws AppError `not_found`, `forbidden` for another user's, `precondition_failed` */
     async remove(caller: Caller, id: number, precondition?: Precondition<ApiKey>): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(caller, async (tx, caller) => {
         const found = await findOwn(tx, caller, id)
         precondition?.(present(found))
         await tx.delete(apiKeys).where(eq(apiKeys.id, id))

@@ -1,10 +1,10 @@
 /** The audit log: who did what, when and from where; written in the transaction of what it tells, and read in pages. */
 import { and, desc, eq, gte, isNull, lt, or } from 'drizzle-orm'
-import type { Actor } from '../../core/actor.ts'
+import type { AuditedActor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import { eachGiven, prepared } from '../../db/prepared.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { auditHorizon, auditLog } from '../../db/tables.ts'
 import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
 import type { Action, AuditEvent, Details } from './events.ts'
@@ -19,7 +19,7 @@ export type Outcome = { result: AuditEntry['result']; reason: string | null; tim
  *
  * @param outcome of something that failed; a success, once, when absent
  */
-export type RecordAudit = (tx: Queries, actor: Actor, event: AuditEvent, outcome?: Outcome) => Promise<void>
+export type RecordAudit = (tx: Queries, actor: AuditedActor, event: AuditEvent, outcome?: Outcome) => Promise<void>
 
 export type AuditFilter = {
   /** Entries of this account: what its user did, and what others did to it. */
@@ -42,7 +42,7 @@ const findNewest = prepared((tx) =>
 
 const SUCCESS: Outcome = { result: 'success', reason: null, times: 1 }
 
-export function createAudit({ store, clock }: { store: Store; clock: Clock }) {
+export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }) {
   const record: RecordAudit = async (tx, actor, { action, accountId, target, details = {} }, outcome = SUCCESS) => {
     // Nobody comes between the read and the insert: there is one writing transaction at a time, over all processes.
     const last = await newest(tx)
@@ -110,7 +110,7 @@ export async function horizonOf(queries: Queries): Promise<{ id: number; hash: s
   return horizon ?? { id: 0, hash: GENESIS_HASH }
 }
 
-function describe(actor: Actor) {
+function describe(actor: AuditedActor) {
   if (actor.kind === 'operator' || actor.kind === 'panel') {
     return { actorId: null, credentialKind: actor.kind, credentialId: null, address: null, requestId: null }
   }

@@ -1,5 +1,5 @@
 /** Failures and refusals on their way into the audit log: summed up, so that an attack can't fill the disk. */
-import { type Actor, panel } from '../../core/actor.ts'
+import { type AuditedActor, panel } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, catalogue, type ErrorCode } from '../../core/errors.ts'
 import type { Store } from '../../db/store.ts'
@@ -13,7 +13,14 @@ export type Incidents = ReturnType<typeof createIncidents>
 type Kind = Pick<Outcome, 'result' | 'reason'>
 /** Where an incident takes a place: among failures at a known account, or among all others. A sum takes none. */
 type Place = { pool: 'account' | 'other'; source: string }
-type Incident = { actor: Actor; event: AuditEvent; kind: Kind; place: Place | undefined; count: number; since: number }
+type Incident = {
+  actor: AuditedActor
+  event: AuditEvent
+  kind: Kind
+  place: Place | undefined
+  count: number
+  since: number
+}
 
 /** The first of its like is written at the next flush, the others are summed up for so long. */
 const WINDOW_MS = 10 * 60 * 1000
@@ -31,7 +38,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   /** Those with something to write. */
   const pending = new Set<Incident>()
 
-  function note(actor: Actor, event: AuditEvent, kind: Kind): void {
+  function note(actor: AuditedActor, event: AuditEvent, kind: Kind): void {
     const details = event.details === undefined ? '' : JSON.stringify(event.details)
     const what = `${event.action} ${kind.reason}`
     const key = `${what} ${event.accountId} ${whereabouts(actor)} ${details}`
@@ -61,7 +68,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   }
 
   /** One of too many to tell each. Actions and reasons are few. */
-  function sum(key: string, actor: Actor, action: AuditEvent['action'], kind: Kind, from: string): void {
+  function sum(key: string, actor: AuditedActor, action: AuditEvent['action'], kind: Kind, from: string): void {
     if (countAgain(key)) return
     begin(key, { actor, event: { action, accountId: null, details: { from } }, kind, place: undefined })
   }
@@ -112,7 +119,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     })
   }
 
-  function failed(actor: Actor, event: AuditEvent, code: ErrorCode): void {
+  function failed(actor: AuditedActor, event: AuditEvent, code: ErrorCode): void {
     note(actor, event, { result: 'failure', reason: catalogue[code].error })
   }
 
@@ -123,7 +130,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     failed,
 
     /** A request that was turned away: for its credential, its rights, or its number. */
-    refused(actor: Actor, code: ErrorCode, details: { method: string; route: string }): void {
+    refused(actor: AuditedActor, code: ErrorCode, details: { method: string; route: string }): void {
       const accountId = actor.kind === 'user' ? actor.userId : null
       note(actor, { action: 'request', accountId, details }, { result: 'refused', reason: catalogue[code].error })
     },
@@ -134,7 +141,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
      * @param event what was tried, and at whose account
      * @throws whatever `work` throws
      */
-    async watch<T>(actor: Actor, event: AuditEvent, work: () => Promise<T>): Promise<T> {
+    async watch<T>(actor: AuditedActor, event: AuditEvent, work: () => Promise<T>): Promise<T> {
       try {
         return await work()
       } catch (error) {
@@ -145,22 +152,23 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   }
 }
 
-/** A wrong password, code or token. A missing code is a question, not a failure. */
+/** A wrong password, code or token. A missing code is a question, not a failure; a credential that has ended, a refusal. */
 function isFailedProof(error: unknown): error is AppError {
-  return error instanceof AppError && catalogue[error.code].status === 401 && error.code !== 'two_factor_required'
+  if (!(error instanceof AppError) || catalogue[error.code].status !== 401) return false
+  return error.code !== 'two_factor_required' && error.code !== 'not_authenticated'
 }
 
 /** What tells one incident from another: not the request's id, which is new each time. */
-function whereabouts(actor: Actor): string {
+function whereabouts(actor: AuditedActor): string {
   return actor.kind === 'user' ? `${actor.credential.kind} ${sourceOf(actor)}` : sourceOf(actor)
 }
 
 /** Not the user: an attacker has many as easily as one. */
-function sourceOf(actor: Actor): string {
+function sourceOf(actor: AuditedActor): string {
   return 'origin' in actor ? actor.origin.group : actor.kind
 }
 
 /** Of many users from one address, no one is meant. */
-function withoutUser(actor: Actor): Actor {
+function withoutUser(actor: AuditedActor): AuditedActor {
   return actor.kind === 'user' ? { kind: 'stranger', origin: actor.origin } : actor
 }

@@ -1,6 +1,6 @@
 /** Proves the hash chain of the audit log, from the horizon to the last entry. */
 import { asc, gt, sql } from 'drizzle-orm'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { auditLog } from '../../db/tables.ts'
 import { horizonOf } from './audit.ts'
 import { type AuditEntry, hashEntry } from './chain.ts'
@@ -21,7 +21,7 @@ const PAGE = 1000
  *
  * @param anchor a link from an earlier verification, which must still be in the chain
  */
-export async function verifyChain(store: Pick<Store, 'read'>, anchor?: Link): Promise<Verification> {
+export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link): Promise<Verification> {
   const horizon = await horizonOf(store.read)
   let head: Link = horizon
   let lastPruned: Link = { id: 0, hash: horizon.hash }

@@ -4,7 +4,7 @@ import type { Actor, Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
-import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
+import { isUniqueViolation, type Queries, type ReadStore } from '../../db/store.ts'
 import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
 import { emailLink } from '../../mail/links.ts'
 import type { PutMail, WithdrawMail } from '../../mail/outbox.ts'
@@ -13,12 +13,14 @@ import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import { invalidToken } from './mailed-token.ts'
 import type { Notify } from './notices.ts'
-import type { ConfirmPassword } from './password.ts'
+import { type ConfirmPassword, requireSamePassword } from './password.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { forgive } from './throttle.ts'
+import type { WriteAs } from './write-as.ts'
 
 export type EmailChangeOptions = {
-  store: Store
+  store: ReadStore
+  writeAs: WriteAs
   clock: Clock
   audit: RecordAudit
   incidents: Incidents
@@ -41,8 +43,19 @@ const TTL_MS = 10 * 60 * 1000
 const MAIL_INTERVAL_MS = 60 * 1000
 
 export function createEmailChange(options: EmailChangeOptions) {
-  const { store, clock, audit, incidents, notify, putMail, withdrawMail, confirmPassword, secondFactor, publicUrl } =
-    options
+  const {
+    store,
+    writeAs,
+    clock,
+    audit,
+    incidents,
+    notify,
+    putMail,
+    withdrawMail,
+    confirmPassword,
+    secondFactor,
+    publicUrl,
+  } = options
 
   /** @throws AppError `conflict` when a mail went out within the minute */
   async function issue(tx: Queries, userId: number, email: string): Promise<string> {
@@ -97,11 +110,11 @@ export function createEmailChange(options: EmailChangeOptions) {
         throw new AppError('conflict', 'This panel sends no mail, so it can not prove an address; ask the operator')
       }
       // Before the password, of which a right one would count as an attempt in vain.
-      if ((await store.read.$count(users, and(eq(users.id, userId), eq(users.email, email)))) > 0) {
-        throw new AppError('validation_error', 'email: must not be the present one')
-      }
-      const user = await confirmPassword(caller, password)
-      await store.write(async (tx) => {
+      await requireOtherEmail(store.read, userId, email)
+      const confirmed = await confirmPassword(caller, password)
+      await writeAs(caller, async (tx, caller) => {
+        const user = await requireSamePassword(tx, confirmed)
+        await requireOtherEmail(tx, userId, email)
         await secondFactor.demand(tx, caller, totpCode)
         await forgive(tx, caller)
         const token = await issue(tx, userId, email)
@@ -132,7 +145,7 @@ export function createEmailChange(options: EmailChangeOptions) {
      * another user has got meanwhile
      */
     async confirm(stranger: Stranger, token: string): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(stranger, async (tx, stranger) => {
         const [spent] = await tx
           .delete(emailChanges)
           .where(and(eq(emailChanges.tokenHash, sha256(token)), gt(emailChanges.expiresAt, clock.now())))
@@ -151,9 +164,15 @@ export function createEmailChange(options: EmailChangeOptions) {
 
     /** Moves the account of a user who lost the mailbox. For the command line. @throws AppError `conflict` */
     async replace(actor: Actor, userId: number, email: string): Promise<void> {
-      await store.write((tx) => apply(tx, actor, userId, email.toLowerCase()))
+      await writeAs(actor, (tx, actor) => apply(tx, actor, userId, email.toLowerCase()))
     },
   }
+}
+
+/** @throws AppError `validation_error` for the user's present address */
+async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
+  if ((await queries.$count(users, and(eq(users.id, userId), eq(users.email, email)))) === 0) return
+  throw new AppError('validation_error', 'email: must not be the present one')
 }
 
 function confirmText(oldEmail: string, newEmail: string, link: string): string {

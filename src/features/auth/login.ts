@@ -1,17 +1,18 @@
 /** Login: email, password and, for a user with 2FA, a code, against a new session. */
 import { and, eq, sql } from 'drizzle-orm'
-import type { Caller, Stranger } from '../../core/actor.ts'
+import type { AuthenticatedUser, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Passwords } from '../../crypto/passwords.ts'
 import { given, prepared } from '../../db/prepared.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
 import { beginSession, type Session } from './sessions.ts'
 import type { Door, Throttle } from './throttle.ts'
+import type { WriteAs } from './write-as.ts'
 
 type UserRow = typeof users.$inferSelect
 
@@ -25,7 +26,8 @@ const noteLogin = prepared((tx) =>
 )
 
 export type LoginOptions = {
-  store: Store
+  store: ReadStore
+  writeAs: WriteAs
   clock: Clock
   audit: RecordAudit
   incidents: Incidents
@@ -43,7 +45,7 @@ export type LoginRequest = { email: string; password: string; totpCode: string |
 export type Login = ReturnType<typeof createLogin>
 
 export function createLogin(options: LoginOptions) {
-  const { store, clock, audit, incidents, passwords, throttle, ttlSeconds, spendCode, notify } = options
+  const { store, writeAs, clock, audit, incidents, passwords, throttle, ttlSeconds, spendCode, notify } = options
   const userByEmail = store.read
     .select()
     .from(users)
@@ -62,7 +64,8 @@ export function createLogin(options: LoginOptions) {
     return incidents.watch(stranger, attempt, () => prove(user, stranger, request))
   }
 
-  async function prove(user: UserRow | undefined, { origin }: Stranger, { password, totpCode }: LoginRequest) {
+  async function prove(user: UserRow | undefined, stranger: Stranger, { password, totpCode }: LoginRequest) {
+    const { origin } = stranger
     const line = (await throttle.knows(user?.id, origin.group)) ? 'known' : 'strangers'
     const came: { door?: Door | undefined } = {}
     const hash = await passwords.verify(password, line, async () => {
@@ -74,7 +77,7 @@ export function createLogin(options: LoginOptions) {
     const currentHash = passwords.isOutdated(hash) ? await passwords.hash(password) : hash
     const ttl = await ttlSeconds()
 
-    return store.write(async (tx) => {
+    return writeAs(stranger, async (tx) => {
       const nowMs = clock.now()
       // Compare-and-set: while the password was being hashed, the account may have been changed or disabled.
       const [current] = await noteLogin(tx).all({ userId: user.id, hash, currentHash, nowMs })
@@ -91,7 +94,7 @@ export function createLogin(options: LoginOptions) {
       const session = await beginSession(tx, { userId: user.id, ttlSeconds: ttl, nowMs }, origin)
       const { id: sessionId, expiresAt } = session
       const credential = { kind: 'jwt' as const, sessionId, expiresAt }
-      const caller: Caller = { kind: 'user', userId: user.id, role: current.role, credential, origin }
+      const caller: AuthenticatedUser = { kind: 'user', userId: user.id, role: current.role, credential, origin }
       await audit(tx, caller, {
         action: 'auth.login',
         accountId: user.id,

@@ -6,7 +6,7 @@ import { AppError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
 import { isPassing } from '../../db/failures.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
 import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
@@ -14,9 +14,10 @@ import { resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import { countStranger } from './throttle.ts'
+import type { WriteAs } from './write-as.ts'
 
 export type PasswordResetOptions = {
-  store: Store
+  writeAs: WriteAs
   clock: Clock
   log: Log
   audit: RecordAudit
@@ -35,7 +36,8 @@ const MAIL_INTERVAL_MS = 60 * 1000
 /** About what a second of writing answers. */
 const MAX_WAITING = 1000
 
-export function createPasswordReset({ store, clock, log, audit, incidents, putMail, publicUrl }: PasswordResetOptions) {
+export function createPasswordReset(options: PasswordResetOptions) {
+  const { writeAs, clock, log, audit, incidents, putMail, publicUrl } = options
   /** By email, who asked first. */
   const waiting = new Map<string, Stranger>()
   let answering = Promise.resolve()
@@ -62,7 +64,7 @@ export function createPasswordReset({ store, clock, log, audit, incidents, putMa
    */
   async function answer(email: string, stranger: Stranger): Promise<void> {
     const token = newToken()
-    await store.write(async (tx) => {
+    await writeAs(stranger, async (tx, stranger) => {
       await tx.delete(passwordTokens).where(lte(passwordTokens.expiresAt, clock.now()))
       const [user] = await tx
         .select({ id: users.id, email: users.email })

@@ -7,7 +7,7 @@ import { sessionIdOf } from '../../core/principal.ts'
 import { checkPasswordRules } from '../../crypto/password-rules.ts'
 import { normalizePassword, type Passwords } from '../../crypto/passwords.ts'
 import { sha256 } from '../../crypto/secret.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
@@ -16,11 +16,13 @@ import type { Notify } from './notices.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { endSessions } from './sessions.ts'
 import { forgive, forgiveAll, type Throttle } from './throttle.ts'
+import type { WriteAs } from './write-as.ts'
 
 type UserRow = typeof users.$inferSelect
 
 export type PasswordOptions = {
-  store: Store
+  store: ReadStore
+  writeAs: WriteAs
   clock: Clock
   audit: RecordAudit
   incidents: Incidents
@@ -37,14 +39,15 @@ export type PasswordChange = { currentPassword: string; newPassword: string; tot
 export type PasswordService = ReturnType<typeof createPasswordService>
 
 /**
- * Asks for the password of a user who is logged in. What it protects calls `forgive` in its transaction.
+ * Asks for the password of a user who is logged in. What it protects calls `requireSamePassword` and `forgive` in its
+ * transaction.
  *
  * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
  */
 export type ConfirmPassword = (caller: Caller, password: string) => Promise<UserRow>
 
 export function createPasswordService(options: PasswordOptions) {
-  const { store, clock, audit, incidents, passwords, throttle, secondFactor, notify, onChange } = options
+  const { store, writeAs, clock, audit, incidents, passwords, throttle, secondFactor, notify, onChange } = options
 
   const confirm: ConfirmPassword = (caller, password) =>
     incidents.watch(caller, { action: 'auth.password_confirm', accountId: caller.userId }, async () => {
@@ -90,12 +93,8 @@ export function createPasswordService(options: PasswordOptions) {
       }
       await checkPasswordRules('new_password', newPassword, user.email)
       const hash = await passwords.hash(newPassword)
-      await store.write(async (tx) => {
-        const unchanged = await tx
-          .select({ id: users.id })
-          .from(users)
-          .where(and(eq(users.id, userId), eq(users.passwordHash, user.passwordHash ?? '')))
-        if (unchanged.length === 0) throw new AppError('conflict', 'The password was changed meanwhile; log in again')
+      await writeAs(caller, async (tx, caller) => {
+        await requireSamePassword(tx, user)
         await secondFactor.demand(tx, caller, totpCode)
         await set(tx, caller, userId, hash, keepSessionId)
         await forgive(tx, caller)
@@ -126,7 +125,7 @@ export function createPasswordService(options: PasswordOptions) {
       // A password against the rules costs neither a hash nor the token.
       await checkPasswordRules('password', password, found.email)
       const hash = await passwords.hash(password)
-      await store.write(async (tx) => {
+      await writeAs(stranger, async (tx, stranger) => {
         const [spent] = await tx.delete(passwordTokens).where(valid).returning()
         const [user] = await tx
           .select({ totpEnabledAt: users.totpEnabledAt })
@@ -155,7 +154,7 @@ export function createPasswordService(options: PasswordOptions) {
     async replace(actor: Actor, { id, email }: { id: number; email: string }, password: string): Promise<void> {
       await checkPasswordRules('password', password, email)
       const hash = await passwords.hash(password)
-      await store.write(async (tx) => {
+      await writeAs(actor, async (tx, actor) => {
         await set(tx, actor, id, hash)
         await forgiveAll(tx, id)
         await audit(tx, actor, { action: 'auth.password_set', accountId: id, target: { type: 'user', id } })
@@ -163,4 +162,20 @@ export function createPasswordService(options: PasswordOptions) {
       await onChange(id)
     },
   }
+}
+
+/**
+ * In the transaction of what a password was asked for, after the hash and the wait for the transaction.
+ *
+ * @param confirmed the user as the password was asked for
+ * @returns the user as of now
+ * @throws AppError `conflict` when the password has been changed since
+ */
+export async function requireSamePassword(tx: Queries, { id, passwordHash }: UserRow): Promise<UserRow> {
+  const [user] = await tx
+    .select()
+    .from(users)
+    .where(and(eq(users.id, id), eq(users.passwordHash, passwordHash ?? '')))
+  if (!user) throw new AppError('conflict', 'The password has been changed since you sent this; log in again')
+  return user
 }

@@ -6,22 +6,23 @@ import { AppError } from '../../core/errors.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
 import { normalizeRecoveryCode, totpStep } from '../../crypto/totp.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
 import type { Incidents } from '../audit/incidents.ts'
-import { requireSession } from './sessions.ts'
 import { forgive, type Throttle } from './throttle.ts'
+import type { WriteAs } from './write-as.ts'
 
 type UserRow = typeof users.$inferSelect
 
 export type SecondFactorOptions = {
-  store: Store
+  store: ReadStore
+  writeAs: WriteAs
   clock: Clock
   secretBox: SecretBox
   throttle: Throttle
   incidents: Incidents
   /** Whether a fresh code is asked for, where the contract asks for a JWT alone. */
-  readSettings(): Promise<{ requireCodeForApiKeys: boolean }>
+  isCodeRequired(queries: Queries): Promise<boolean>
 }
 
 export type SecondFactor = ReturnType<typeof createSecondFactor>
@@ -35,11 +36,11 @@ export type SecondFactor = ReturnType<typeof createSecondFactor>
 export type WithFreshCode = <T>(
   caller: Caller,
   code: string | undefined,
-  work: (tx: Queries) => Promise<T>,
+  work: (tx: Queries, caller: Caller) => Promise<T>,
 ) => Promise<T>
 
 export function createSecondFactor(options: SecondFactorOptions) {
-  const { store, clock, secretBox, throttle, incidents, readSettings } = options
+  const { store, writeAs, clock, secretBox, throttle, incidents, isCodeRequired } = options
   const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
 
   /**
@@ -67,38 +68,33 @@ export function createSecondFactor(options: SecondFactorOptions) {
 
   /**
    * Asks a caller who has enrolled for a code, beside the password; nobody else. The password's proof has counted the
-   * attempt. Begins the transaction that it protects, in which the caller's session must still be there.
+   * attempt.
    *
-   * @throws AppError `two_factor_required`, `two_factor_invalid`, `not_authenticated` for a user who is gone
+   * @throws AppError `two_factor_required`, `two_factor_invalid`
    */
   async function demand(tx: Queries, caller: Caller, code: string | undefined): Promise<void> {
     const { userId } = caller
-    await requireSession(tx, caller)
-    const [user] = await tx.select().from(users).where(eq(users.id, userId))
-    if (!user) throw new AppError('not_authenticated')
-    if (user.totpEnabledAt === null) return
+    const [user] = await tx
+      .select()
+      .from(users)
+      .where(and(eq(users.id, userId), isNotNull(users.totpEnabledAt)))
+    if (!user) return
     if (!code) throw new AppError('two_factor_required')
     await incidents.watch(caller, { action: 'auth.two_factor_code', accountId: userId }, () => spend(tx, user, code))
   }
 
   const withFreshCode: WithFreshCode = async (caller, code, work) => {
     const { userId } = caller
-    const { requireCodeForApiKeys } = await readSettings()
-    if (!requireCodeForApiKeys) {
-      return store.write(async (tx) => {
-        await requireSession(tx, caller)
-        return work(tx)
-      })
-    }
-    const asksForCode = await isEnrolled(store.read, userId)
+    const asksForCode = (await isCodeRequired(store.read)) && (await isEnrolled(store.read, userId))
     if (asksForCode && code) {
       const admitted = await throttle.admitCaller(caller)
       if (!admitted) throw new AppError('two_factor_invalid')
     }
-    return store.write(async (tx) => {
-      await demand(tx, caller, code)
+    return writeAs(caller, async (tx, caller) => {
+      // Where it is required only since a moment ago, the code was not counted as an attempt: it is asked for again.
+      if (await isCodeRequired(tx)) await demand(tx, caller, asksForCode ? code : undefined)
       if (asksForCode) await forgive(tx, caller)
-      return work(tx)
+      return work(tx, caller)
     })
   }
 

@@ -1,9 +1,10 @@
 /** Wires what proves who a user is and what changes that, in the order in which the services need each other. */
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
+import type { Role } from '../../core/principal.ts'
 import type { Passwords } from '../../crypto/passwords.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
-import type { Store } from '../../db/store.ts'
+import type { Queries, Store } from '../../db/store.ts'
 import type { Outbox } from '../../mail/outbox.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
@@ -16,16 +17,22 @@ import { createPasswordReset } from './password-reset.ts'
 import { createSecondFactor } from './second-factor.ts'
 import { createThrottle } from './throttle.ts'
 import { createTwoFactor } from './two-factor.ts'
+import type { WriteAs } from './write-as.ts'
 
 export type AuthServicesOptions = {
   store: Store
   clock: Clock
   log: Log
   audit: RecordAudit
+  writeAs: WriteAs
   incidents: Incidents
   passwords: Passwords
   secretBox: SecretBox
   settings: Settings
+  /** Whether users of this role must have two-factor authentication on. */
+  isTwoFactorRequired(queries: Queries, role: Role): Promise<boolean>
+  /** Whether a fresh code is asked for, where the contract asks for a JWT alone. */
+  isCodeRequired(queries: Queries): Promise<boolean>
   notify: Notify
   outbox: Outbox
   /** Whether a mail server is configured. */
@@ -37,12 +44,17 @@ export type AuthServicesOptions = {
 }
 
 export function createAuthServices(options: AuthServicesOptions) {
-  const { store, clock, log, audit, incidents, passwords, secretBox, settings, notify, outbox } = options
-  const essentials = { store, clock, audit, incidents, notify }
+  const { store, clock, log, audit, writeAs, incidents, passwords, secretBox, settings, notify, outbox } = options
+  const essentials = { store, clock, audit, writeAs, incidents, notify }
   const putMail = outbox.put
 
-  const throttle = createThrottle({ store, clock, log, audit, notify })
-  const secondFactor = createSecondFactor({ store, clock, secretBox, throttle, incidents, readSettings: settings.read })
+  const throttle = createThrottle({ ...essentials, log })
+  const secondFactor = createSecondFactor({
+    ...essentials,
+    secretBox,
+    throttle,
+    isCodeRequired: options.isCodeRequired,
+  })
   const password = createPasswordService({
     ...essentials,
     passwords,
@@ -55,7 +67,7 @@ export function createAuthServices(options: AuthServicesOptions) {
     throttle,
     secondFactor,
     password,
-    twoFactor: createTwoFactor({ ...confirmed, throttle, isRequired: settings.isTwoFactorRequired }),
+    twoFactor: createTwoFactor({ ...confirmed, throttle, isRequired: options.isTwoFactorRequired }),
     emailChange: createEmailChange({
       ...confirmed,
       putMail,
@@ -70,14 +82,6 @@ export function createAuthServices(options: AuthServicesOptions) {
       spendCode: secondFactor.spend,
     }),
     // There may be no public URL where there is no mail server, and then no mail either.
-    passwordReset: createPasswordReset({
-      store,
-      clock,
-      log,
-      audit,
-      incidents,
-      putMail,
-      publicUrl: options.publicUrl ?? '',
-    }),
+    passwordReset: createPasswordReset({ ...essentials, log, putMail, publicUrl: options.publicUrl ?? '' }),
   }
 }

@@ -1,19 +1,26 @@
 /** Sessions: the row behind each JWT. Without its row, a token is worth nothing. */
 import { and, asc, eq, gt, lte, ne } from 'drizzle-orm'
-import type { Actor, Caller, Origin } from '../../core/actor.ts'
+import { type Actor, type Caller, type Origin, requireWithoutScopes } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import { sessionIdOf } from '../../core/principal.ts'
 import { newToken } from '../../crypto/secret.ts'
 import { given, prepared } from '../../db/prepared.ts'
-import type { Queries, Store } from '../../db/store.ts'
-import { sessions } from '../../db/tables.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
+import { sessions, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { WriteAs } from './write-as.ts'
 
 export type Session = typeof sessions.$inferSelect
 
-export type SessionsOptions = { store: Store; clock: Clock; audit: RecordAudit; flushUsage(): Promise<void> }
+export type SessionsOptions = {
+  store: ReadStore
+  clock: Clock
+  audit: RecordAudit
+  writeAs: WriteAs
+  flushUsage(): Promise<void>
+}
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -41,7 +48,7 @@ const addSession = prepared((tx) =>
     .prepare(),
 )
 
-export function createSessions({ store, clock, audit, flushUsage }: SessionsOptions) {
+export function createSessions({ store, clock, audit, writeAs, flushUsage }: SessionsOptions) {
   /** @returns false where the user has no such session */
   async function endOf(tx: Queries, actor: Actor, userId: number, id: number): Promise<boolean> {
     const ended = await tx
@@ -69,9 +76,11 @@ export function createSessions({ store, clock, audit, flushUsage }: SessionsOpti
      * Ends all sessions of a user, or of everybody. API keys stay.
      *
      * @returns how many
+     * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator
      */
     async endAll(actor: Actor, userId: number | undefined): Promise<number> {
-      return store.write(async (tx) => {
+      return writeAs(actor, async (tx, actor) => {
+        if (userId !== undefined) await requireMayLogOut(tx, actor, userId)
         const ended = await tx
           .delete(sessions)
           .where(userId === undefined ? undefined : eq(sessions.userId, userId))
@@ -85,9 +94,15 @@ export function createSessions({ store, clock, audit, flushUsage }: SessionsOpti
       })
     },
 
-    /** Ends one session of a user, whoever asks. @throws AppError `not_found` where the user has no such session */
+    /**
+     * Ends one session of a user.
+     *
+     * @throws AppError `not_found` for an unknown user or one without this session, `forbidden` to a key with scopes for
+     * an administrator
+     */
     async endOne(actor: Actor, userId: number, id: number): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(actor, async (tx, actor) => {
+        await requireMayLogOut(tx, actor, userId)
         if (!(await endOf(tx, actor, userId, id))) throw new AppError('not_found', 'The user has no such session')
       })
     },
@@ -95,17 +110,15 @@ export function createSessions({ store, clock, audit, flushUsage }: SessionsOpti
     /** Ends the session that asks. */
     async logout(caller: Caller): Promise<void> {
       const id = sessionIdOf(caller)
-      await store.write(async (tx) => {
-        const ended = await tx.delete(sessions).where(eq(sessions.id, id)).returning({ id: sessions.id })
-        // Two logouts at once: the session is ended all the same.
-        if (ended.length === 0) return
+      await writeAs(caller, async (tx, caller) => {
+        await tx.delete(sessions).where(eq(sessions.id, id))
         await audit(tx, caller, { action: 'auth.logout', accountId: caller.userId, target: { type: 'session', id } })
       })
     },
 
     /** @throws AppError `not_found`, `forbidden` for another user's */
     async end(caller: Caller, id: number): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(caller, async (tx, caller) => {
         if (await endOf(tx, caller, caller.userId, id)) return
         const [other] = await tx.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id))
         throw other
@@ -138,15 +151,11 @@ export async function beginSession(
   })
 }
 
-/**
- * In the transaction of what a session has asked for and proven before: one that was ended meanwhile, by a new password
- * say, must not finish it.
- *
- * @throws AppError `not_authenticated`
- */
-export async function requireSession(tx: Queries, caller: Caller): Promise<void> {
-  const own = and(eq(sessions.id, sessionIdOf(caller)), eq(sessions.userId, caller.userId))
-  if ((await tx.$count(sessions, own)) === 0) throw new AppError('not_authenticated')
+/** @throws AppError `not_found` for an unknown user, `forbidden` to a key with scopes for an administrator */
+async function requireMayLogOut(tx: Queries, actor: Actor, userId: number): Promise<void> {
+  const [user] = await tx.select({ role: users.role }).from(users).where(eq(users.id, userId))
+  if (!user) throw new AppError('not_found', 'No such user')
+  if (user.role === 'admin') requireWithoutScopes(actor, 'end the sessions of an administrator')
 }
 
 /** Ends a user's sessions, all or all but one. */

@@ -21,6 +21,7 @@ import {
   writeAllowance,
 } from './allowance.ts'
 import type { Notify } from './notices.ts'
+import type { WriteAs } from './write-as.ts'
 
 const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * MINUTE_MS
@@ -101,11 +102,18 @@ const countAtStrangers = prepared((tx) =>
     .prepare(),
 )
 
-export type ThrottleOptions = { store: Store; clock: Clock; log: Log; audit: RecordAudit; notify: Notify }
+export type ThrottleOptions = {
+  store: Store
+  clock: Clock
+  log: Log
+  audit: RecordAudit
+  writeAs: WriteAs
+  notify: Notify
+}
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ store, clock, log, audit, notify }: ThrottleOptions) {
+export function createThrottle({ store, clock, log, audit, writeAs, notify }: ThrottleOptions) {
   /** Users at whose account a door has narrowed, and which, until they are told. */
   const narrowed = new Map<number, Door>()
 
@@ -224,7 +232,7 @@ export function createThrottle({ store, clock, log, audit, notify }: ThrottleOpt
 
     /** Lets a throttled user try again from everywhere. */
     async unlock(actor: Actor, userId: number): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(actor, async (tx, actor) => {
         await forgiveAll(tx, userId)
         await audit(tx, actor, { action: 'auth.unlock', accountId: userId, target: { type: 'user', id: userId } })
       })

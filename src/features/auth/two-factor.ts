@@ -6,19 +6,21 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Role, sessionIdOf } from '../../core/principal.ts'
 import { newRecoveryCodes, newTotpSecret, totpUri } from '../../crypto/totp.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Action } from '../audit/events.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Notify } from './notices.ts'
-import type { ConfirmPassword } from './password.ts'
+import { type ConfirmPassword, requireSamePassword } from './password.ts'
 import { hashRecoveryCode, isEnrolled, type SecondFactor } from './second-factor.ts'
-import { endSessions, requireSession } from './sessions.ts'
+import { endSessions } from './sessions.ts'
 import { forgive, type Throttle } from './throttle.ts'
+import type { WriteAs } from './write-as.ts'
 
 export type TwoFactorOptions = {
-  store: Store
+  store: ReadStore
+  writeAs: WriteAs
   clock: Clock
   audit: RecordAudit
   incidents: Incidents
@@ -27,7 +29,7 @@ export type TwoFactorOptions = {
   secondFactor: SecondFactor
   confirmPassword: ConfirmPassword
   /** Whether users of this role must have 2FA on. */
-  isRequired(role: Role): Promise<boolean>
+  isRequired(queries: Queries, role: Role): Promise<boolean>
 }
 
 /** What a change of 2FA asks for. */
@@ -36,7 +38,8 @@ export type Proof = { password: string; code: string }
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
 export function createTwoFactor(options: TwoFactorOptions) {
-  const { store, clock, audit, incidents, notify, throttle, secondFactor, confirmPassword, isRequired } = options
+  const { store, writeAs, clock, audit, incidents, notify, throttle, secondFactor, confirmPassword, isRequired } =
+    options
 
   async function replaceRecoveryCodes(tx: Queries, userId: number): Promise<string[]> {
     const codes = newRecoveryCodes()
@@ -46,15 +49,20 @@ export function createTwoFactor(options: TwoFactorOptions) {
   }
 
   /** Proves both factors and does `work` in one transaction. */
-  async function withProof<T>(caller: Caller, proof: Proof, work: (tx: Queries) => Promise<T>): Promise<T> {
+  async function withProof<T>(
+    caller: Caller,
+    proof: Proof,
+    work: (tx: Queries, caller: Caller) => Promise<T>,
+  ): Promise<T> {
     // Before the password, of which a right one would count as an attempt in vain.
     await requireEnrolled(store.read, caller.userId)
-    await confirmPassword(caller, proof.password)
-    return store.write(async (tx) => {
+    const confirmed = await confirmPassword(caller, proof.password)
+    return writeAs(caller, async (tx, caller) => {
+      await requireSamePassword(tx, confirmed)
       await requireEnrolled(tx, caller.userId)
       await secondFactor.demand(tx, caller, proof.code)
       await forgive(tx, caller)
-      return work(tx)
+      return work(tx, caller)
     })
   }
 
@@ -71,6 +79,12 @@ export function createTwoFactor(options: TwoFactorOptions) {
     return seed
   }
 
+  /** @throws AppError `conflict` when the caller must have 2FA on */
+  async function requireOptional(queries: Queries, { role }: Caller): Promise<void> {
+    if (!(await isRequired(queries, role))) return
+    throw new AppError('conflict', 'Two-factor authentication is required here and stays on')
+  }
+
   const auditOwn = (tx: Queries, caller: Caller, action: Action) =>
     audit(tx, caller, { action, accountId: caller.userId, target: { type: 'user', id: caller.userId } })
 
@@ -84,10 +98,10 @@ export function createTwoFactor(options: TwoFactorOptions) {
       const { userId } = caller
       const isOn = () => new AppError('conflict', 'Two-factor authentication is already on')
       if (await isEnrolled(store.read, userId)) throw isOn()
-      const { email } = await confirmPassword(caller, password)
+      const confirmed = await confirmPassword(caller, password)
       const secret = newTotpSecret()
-      await store.write(async (tx) => {
-        await requireSession(tx, caller)
+      const { email } = await writeAs(caller, async (tx, caller) => {
+        const user = await requireSamePassword(tx, confirmed)
         await forgive(tx, caller)
         const changed = await tx
           .update(users)
@@ -96,6 +110,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
           .returning({ id: users.id })
         if (changed.length === 0) throw isOn()
         await auditOwn(tx, caller, 'auth.two_factor_setup')
+        return user
       })
       const uri = totpUri(secret, email)
       return { secret, uri, qrSvg: renderSVG(uri) }
@@ -114,8 +129,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
       return incidents.watch(caller, { action: 'auth.two_factor_enable', accountId: userId }, async () => {
         const isAdmitted = await throttle.admitCaller(caller)
         if (!isAdmitted) throw new AppError('two_factor_invalid')
-        return store.write(async (tx) => {
-          await requireSession(tx, caller)
+        return writeAs(caller, async (tx, caller) => {
           const seed = await requireWaitingSeed(tx, userId)
           const step = secondFactor.stepOf(seed, code)
           if (step === undefined) throw new AppError('two_factor_invalid')
@@ -147,10 +161,9 @@ export function createTwoFactor(options: TwoFactorOptions) {
     async disable(caller: Caller, proof: Proof): Promise<void> {
       const { userId } = caller
       const keepSessionId = sessionIdOf(caller)
-      if (await isRequired(caller.role)) {
-        throw new AppError('conflict', 'Two-factor authentication is required here and stays on')
-      }
-      await withProof(caller, proof, async (tx) => {
+      await requireOptional(store.read, caller)
+      await withProof(caller, proof, async (tx, caller) => {
+        await requireOptional(tx, caller)
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId, keepSessionId)
         await notify(tx, userId, { kind: 'two_factor_disabled' })
@@ -164,7 +177,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
      * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off
      */
     async renewRecoveryCodes(caller: Caller, proof: Proof): Promise<string[]> {
-      return withProof(caller, proof, async (tx) => {
+      return withProof(caller, proof, async (tx, caller) => {
         await notify(tx, caller.userId, { kind: 'recovery_codes_renewed' })
         await auditOwn(tx, caller, 'auth.recovery_codes_renew')
         return replaceRecoveryCodes(tx, caller.userId)
@@ -177,7 +190,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
      * @returns whether it was on; where it was not, nothing is done and nobody told
      */
     async reset(actor: Actor, userId: number): Promise<boolean> {
-      return store.write(async (tx) => {
+      return writeAs(actor, async (tx, actor) => {
         if (!(await isEnrolled(tx, userId))) return false
         await removeTwoFactor(tx, userId, clock.now())
         await endSessions(tx, userId)

@@ -3,7 +3,7 @@ import { and, eq, gt, lte } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
-import { isForeignKeyViolation, type Queries, type Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { idempotentAnswers } from '../../db/tables.ts'
 
 /** A request that its client may send again (draft-ietf-httpapi-idempotency-key-header). */
@@ -31,7 +31,15 @@ const TTL_MS = 24 * 60 * 60 * 1000
 /** Kept for a user at a time: an hour and a half of creating as fast as the rate limit allows. */
 const MAX_ANSWERS = 10_000
 
-export function createIdempotency({ store, clock, secretBox }: { store: Store; clock: Clock; secretBox: SecretBox }) {
+export function createIdempotency({
+  store,
+  clock,
+  secretBox,
+}: {
+  store: ReadStore
+  clock: Clock
+  secretBox: SecretBox
+}) {
   /** @throws AppError `conflict` when the key stands for another request */
   async function find({ userId, keyHash, fingerprint }: RepeatableRequest): Promise<KeptAnswer | undefined> {
     const [row] = await store.read
@@ -59,13 +67,7 @@ export function createIdempotency({ store, clock, secretBox }: { store: Store; c
       throw new AppError('conflict', `Idempotency-Key: at most ${MAX_ANSWERS} are kept a day; go on without`)
     }
     const sealed = secretBox.seal(JSON.stringify(answer), contextOf(request))
-    await tx
-      .insert(idempotentAnswers)
-      .values({ ...request, answer: sealed, createdAt: now, expiresAt: now + TTL_MS })
-      .catch((error) => {
-        // The user was deleted while this request was on its way, and its credential with the user.
-        throw isForeignKeyViolation(error) ? new AppError('not_authenticated') : error
-      })
+    await tx.insert(idempotentAnswers).values({ ...request, answer: sealed, createdAt: now, expiresAt: now + TTL_MS })
   }
 
   return {

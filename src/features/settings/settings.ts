@@ -4,11 +4,13 @@ import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
-import type { Store } from '../../db/store.ts'
+import { prepared } from '../../db/prepared.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Details } from '../audit/events.ts'
+import type { WriteAs } from '../auth/write-as.ts'
 
 export type SettingValues = {
   /** How long a JWT is valid, in seconds: 60 to 2,592,000 (30 days). */
@@ -59,18 +61,18 @@ const defaults: SettingValues = {
   requireCodeForApiKeys: false,
 }
 
-export type SettingsOptions = { store: Store; clock: Clock; audit: RecordAudit }
+// Prepared: every login asks, after the commit of another, and every transaction of a caller may.
+const stored = prepared((queries) => queries.select().from(table).prepare())
+
+export type SettingsOptions = { store: ReadStore; clock: Clock; audit: RecordAudit; writeAs: WriteAs }
 
 export type Settings = ReturnType<typeof createSettings>
 
-export function createSettings({ store, clock, audit }: SettingsOptions) {
+export function createSettings({ store, clock, audit, writeAs }: SettingsOptions) {
   const cache = createVersionCache<SettingValues>(store, 1)
 
-  // Prepared: every login asks, after the commit of another.
-  const stored = store.read.select().from(table).prepare()
-
   async function read(): Promise<SettingValues> {
-    return cache.get('settings', async () => valuesOf(await stored.all()))
+    return cache.get('settings', () => readSettings(store.read))
   }
 
   return {
@@ -78,8 +80,7 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
 
     /** Whether users of this role must have two-factor authentication on. */
     async isTwoFactorRequired(role: Role): Promise<boolean> {
-      const { requireTwoFactor } = await read()
-      return requireTwoFactor === 'everyone' || (requireTwoFactor === 'administrators' && role === 'admin')
+      return requires(await read(), role)
     },
 
     /**
@@ -92,11 +93,11 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
       changes: SettingChanges,
       precondition?: Precondition<SettingValues>,
     ): Promise<SettingValues> {
-      for (const key of PROTECTIVE) {
-        if (changes[key] !== undefined) requireWithoutScopes(actor, `change ${SETTING_NAMES[key]}`)
-      }
-      return store.write(async (tx) => {
-        const before = valuesOf(await tx.select().from(table))
+      return writeAs(actor, async (tx, actor) => {
+        for (const key of PROTECTIVE) {
+          if (changes[key] !== undefined) requireWithoutScopes(actor, `change ${SETTING_NAMES[key]}`)
+        }
+        const before = await readSettings(tx)
         precondition?.(before)
         if (changesNothing(changes)) return before
         for (const [key, value] of Object.entries(changes)) {
@@ -107,7 +108,7 @@ export function createSettings({ store, clock, audit }: SettingsOptions) {
             .onConflictDoUpdate({ target: table.key, set: row })
         }
         await audit(tx, actor, { action: 'settings.change', accountId: null, details: namedOutside(changes) })
-        return valuesOf(await tx.select().from(table))
+        return readSettings(tx)
       })
     },
   }
@@ -119,6 +120,22 @@ function namedOutside(changes: SettingChanges): Details {
   return Object.fromEntries(given.map(([key, value]) => [SETTING_NAMES[key], value]))
 }
 
-function valuesOf(rows: (typeof table.$inferSelect)[]): SettingValues {
+/** As a transaction sees them, or the reading connection, without what is remembered. */
+export async function readSettings(queries: Queries): Promise<SettingValues> {
+  const rows = await stored(queries).all()
   return { ...defaults, ...Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
+}
+
+/** As the service's own, and as a transaction sees it. */
+export async function isTwoFactorRequired(queries: Queries, role: Role): Promise<boolean> {
+  return requires(await readSettings(queries), role)
+}
+
+/** Whether an API key is made, renewed or given a longer life with a fresh code alone. */
+export async function isCodeRequired(queries: Queries): Promise<boolean> {
+  return (await readSettings(queries)).requireCodeForApiKeys
+}
+
+function requires({ requireTwoFactor }: SettingValues, role: Role): boolean {
+  return requireTwoFactor === 'everyone' || (requireTwoFactor === 'administrators' && role === 'admin')
 }

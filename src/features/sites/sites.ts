@@ -1,15 +1,16 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
 import { and, asc, eq, gt, type Placeholder, type SQL, sql } from 'drizzle-orm'
-import type { Actor, Caller } from '../../core/actor.ts'
+import type { Actor, Caller, Operator } from '../../core/actor.ts'
 import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 import { gatherNames, hasName, insertDomains, normalizeNames, type SiteNames } from './names.ts'
 
@@ -33,18 +34,20 @@ export type SiteChanges = {
 }
 
 export type SitesOptions = {
-  store: Store
+  store: ReadStore
   clock: Clock
   audit: RecordAudit
+  writeAs: WriteAs
   /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(principal: Principal, id: number): Promise<SubscriptionRow>
+  findSubscription(principal: Principal, id: number, queries: Queries): Promise<SubscriptionRow>
   /** @throws AppError `not_found` for a customer who has none */
-  findDefaultSubscription(principal: Principal): Promise<SubscriptionRow>
+  findDefaultSubscription(principal: Principal, queries: Queries): Promise<SubscriptionRow>
 }
 
 export type Sites = ReturnType<typeof createSites>
 
-export function createSites({ store, clock, audit, findSubscription, findDefaultSubscription }: SitesOptions) {
+export function createSites(options: SitesOptions) {
+  const { store, clock, audit, writeAs, findSubscription, findDefaultSubscription } = options
   // Prepared: what nearly everybody asks for, and building it anew costs five times the reading.
   const pageOfSubscription = selectPage(store.read, {
     filter: eq(sites.subscriptionId, sql.placeholder('within')),
@@ -53,8 +56,8 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
   }).prepare()
 
   /** The contract's subscription context: the one that is named, or the default one. */
-  async function subscriptionOf(principal: Principal, id: number | undefined): Promise<SubscriptionRow> {
-    return id === undefined ? findDefaultSubscription(principal) : findSubscription(principal, id)
+  async function subscriptionOf(queries: Queries, principal: Principal, id?: number): Promise<SubscriptionRow> {
+    return id === undefined ? findDefaultSubscription(principal, queries) : findSubscription(principal, id, queries)
   }
 
   /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
@@ -78,46 +81,37 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
     }
     if (
       subscriptionId !== undefined &&
-      (await findSubscription(principal, subscriptionId)).id !== site.subscriptionId
+      (await findSubscription(principal, subscriptionId, queries)).id !== site.subscriptionId
     ) {
       throw new AppError('not_found', 'No such site in this subscription')
     }
     return { site, ownerId: row.userId }
   }
 
-  async function insert(
-    actor: Actor,
-    subscriptionId: number,
-    names: SiteNames,
-    conclude?: Conclude<Site>,
-  ): Promise<Site> {
-    const domains = normalizeNames(names.domain, names.aliases)
+  async function insert(tx: Queries, actor: Actor, subscription: SubscriptionRow, domains: SiteNames): Promise<Site> {
+    const { id: subscriptionId, userId: ownerId } = subscription
+    await requireRoom(tx, subscription)
     const now = clock.now()
-    return store.write(async (tx) => {
-      const { userId: ownerId } = await requireRoom(tx, subscriptionId)
-      const row = await tx
-        .insert(sites)
-        .values({
-          subscriptionId,
-          documentRoot: documentRootOf(domains.domain),
-          phpVersion: DEFAULT_PHP_VERSION,
-          status: 'active',
-          createdAt: now,
-          updatedAt: now,
-        })
-        .returning()
-        .get()
-      await insertDomains(tx, row.id, domains)
-      await audit(tx, actor, {
-        action: 'site.create',
-        accountId: ownerId,
-        target: { type: 'site', id: row.id },
-        details: { subscriptionId, ...domains },
+    const row = await tx
+      .insert(sites)
+      .values({
+        subscriptionId,
+        documentRoot: documentRootOf(domains.domain),
+        phpVersion: DEFAULT_PHP_VERSION,
+        status: 'active',
+        createdAt: now,
+        updatedAt: now,
       })
-      const created = { ...row, ...domains }
-      await conclude?.(tx, created)
-      return created
+      .returning()
+      .get()
+    await insertDomains(tx, row.id, domains)
+    await audit(tx, actor, {
+      action: 'site.create',
+      accountId: ownerId,
+      target: { type: 'site', id: row.id },
+      details: { subscriptionId, ...domains },
     })
+    return { ...row, ...domains }
   }
 
   return {
@@ -135,7 +129,7 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
       const { subscriptionId, domain } = filter
       const bound = boundSubscriptionOf(principal)
       const everywhere = principal.role === 'admin' && subscriptionId === undefined && bound === undefined
-      const within = everywhere ? undefined : (await subscriptionOf(principal, subscriptionId)).id
+      const within = everywhere ? undefined : (await subscriptionOf(store.read, principal, subscriptionId)).id
       const rows =
         within !== undefined && domain === undefined
           ? await pageOfSubscription.all({ within, afterId: page.afterId, limit: page.limit + 1 })
@@ -155,23 +149,31 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
      * suspended subscription or a reached limit
      */
     async create(caller: Caller, { subscriptionId, ...names }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
-      if (caller.role === 'admin' && subscriptionId === undefined && boundSubscriptionOf(caller) === undefined) {
-        throw new AppError('bad_request', 'subscription_id: is required of an administrator')
-      }
-      return insert(caller, (await subscriptionOf(caller, subscriptionId)).id, names, conclude)
+      const domains = normalizeNames(names.domain, names.aliases)
+      return writeAs(caller, async (tx, caller) => {
+        if (caller.role === 'admin' && subscriptionId === undefined && boundSubscriptionOf(caller) === undefined) {
+          throw new AppError('bad_request', 'subscription_id: is required of an administrator')
+        }
+        const created = await insert(tx, caller, await subscriptionOf(tx, caller, subscriptionId), domains)
+        await conclude?.(tx, created)
+        return created
+      })
     },
 
     /** For the command line. @throws AppError `validation_error`, `not_found`, `conflict` */
-    createFor: insert,
+    async createFor(actor: Operator, subscriptionId: number, names: SiteNames): Promise<Site> {
+      const domains = normalizeNames(names.domain, names.aliases)
+      return writeAs(actor, async (tx, actor) => insert(tx, actor, await findAny(tx, subscriptionId), domains))
+    },
 
     /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict`, `precondition_failed` */
     async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
-      return store.write(async (tx) => {
+      return writeAs(caller, async (tx, caller) => {
         const { domain, aliases, ...rest } = changes
         const { site: before, ownerId } = await findWithOwner(caller, ref, tx)
         precondition?.(before)
         const { id } = before
-        await requireActive(tx, before.subscriptionId)
+        requireActive(await findAny(tx, before.subscriptionId))
         if (changesNothing(changes)) return before
         const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
         if (domain !== undefined || aliases !== undefined) {
@@ -196,11 +198,11 @@ export function createSites({ store, clock, audit, findSubscription, findDefault
 
     /** @throws AppError `not_found`, `forbidden`, `precondition_failed`, `conflict` in a suspended subscription */
     async remove(caller: Caller, ref: SiteRef, precondition?: Precondition<Site>): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(caller, async (tx, caller) => {
         const { site, ownerId } = await findWithOwner(caller, ref, tx)
         precondition?.(site)
         const { id, subscriptionId, domain } = site
-        await requireActive(tx, subscriptionId)
+        requireActive(await findAny(tx, subscriptionId))
         await tx.delete(sites).where(eq(sites.id, id))
         await audit(tx, caller, {
           action: 'site.delete',
@@ -218,21 +220,25 @@ function documentRootOf(domain: string): string {
   return `/var/www/${domain}`
 }
 
-async function requireActive(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
+/** @throws AppError `not_found` */
+async function findAny(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
   const [subscription] = await tx.select().from(subscriptions).where(eq(subscriptions.id, subscriptionId))
   if (!subscription) throw new AppError('not_found', 'No such subscription')
-  if (subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
   return subscription
 }
 
+/** @throws AppError `conflict` */
+function requireActive({ status }: SubscriptionRow): void {
+  if (status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
+}
+
 /** In the transaction that adds the site, so that parallel requests can't pass the limit together. */
-async function requireRoom(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
-  const subscription = await requireActive(tx, subscriptionId)
-  const { maxSites } = subscription
-  if (maxSites === 0) return subscription
-  const used = await tx.$count(sites, eq(sites.subscriptionId, subscriptionId))
+async function requireRoom(tx: Queries, subscription: SubscriptionRow): Promise<void> {
+  requireActive(subscription)
+  const { id, maxSites } = subscription
+  if (maxSites === 0) return
+  const used = await tx.$count(sites, eq(sites.subscriptionId, id))
   if (used >= maxSites) throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
-  return subscription
 }
 
 /** Sites with all their names, a row each. */

@@ -1,5 +1,5 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
-import { and, asc, desc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
 import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -7,9 +7,11 @@ import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
-import type { Queries, Store } from '../../db/store.ts'
+import { given, prepared } from '../../db/prepared.ts'
+import type { Queries, ReadStore } from '../../db/store.ts'
 import { subscriptions, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 
 export type Subscription = typeof subscriptions.$inferSelect
@@ -34,18 +36,20 @@ export type SubscriptionChanges = {
 
 export type SubscriptionFilter = { id?: number; userId?: number; status?: Subscription['status'] }
 
-export type SubscriptionsOptions = { store: Store; clock: Clock; audit: RecordAudit }
+export type SubscriptionsOptions = { store: ReadStore; clock: Clock; audit: RecordAudit; writeAs: WriteAs }
+
+// Prepared: nearly every request of a customer begins with it.
+const defaultOfUser = prepared((queries) =>
+  queries
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.userId, given('userId')), eq(subscriptions.isDefault, true)))
+    .prepare(),
+)
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-export function createSubscriptions({ store, clock, audit }: SubscriptionsOptions) {
-  // Prepared: nearly every request of a customer begins with it.
-  const defaultOfUser = store.read
-    .select()
-    .from(subscriptions)
-    .where(and(eq(subscriptions.userId, sql.placeholder('userId')), eq(subscriptions.isDefault, true)))
-    .prepare()
-
+export function createSubscriptions({ store, clock, audit, writeAs }: SubscriptionsOptions) {
   async function find(id: number, queries: Queries = store.read): Promise<Subscription> {
     const [subscription] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
     if (!subscription) throw new AppError('not_found', 'No such subscription')
@@ -128,10 +132,10 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
      *
      * @throws AppError `not_found` for a customer who has none
      */
-    async findDefault(principal: Principal): Promise<Subscription> {
+    async findDefault(principal: Principal, queries: Queries = store.read): Promise<Subscription> {
       const bound = boundSubscriptionOf(principal)
-      if (bound !== undefined) return findOwn(principal, bound)
-      const [subscription] = await defaultOfUser.all({ userId: principal.userId })
+      if (bound !== undefined) return findOwn(principal, bound, queries)
+      const [subscription] = await defaultOfUser(queries).all({ userId: principal.userId })
       if (!subscription) throw new AppError('not_found', 'You have no subscription; ask your provider for one')
       return subscription
     },
@@ -143,7 +147,7 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
       conclude?: Conclude<Subscription>,
     ): Promise<Subscription> {
       const now = clock.now()
-      return store.write(async (tx) => {
+      return writeAs(actor, async (tx, actor) => {
         await requireUser(tx, values.userId)
         if (isDefault) await clearDefault(tx, values.userId)
         const { id } = await tx
@@ -175,7 +179,7 @@ export function createSubscriptions({ store, clock, audit }: SubscriptionsOption
       changes: SubscriptionChanges,
       precondition?: Precondition<Subscription>,
     ): Promise<Subscription> {
-      return store.write(async (tx) => {
+      return writeAs(caller, async (tx, caller) => {
         const before = await findOwn(caller, id, tx)
         precondition?.(before)
         if (changesNothing(changes)) return before

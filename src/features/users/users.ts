@@ -8,9 +8,10 @@ import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
 import { contains, containsIgnoringCase } from '../../db/contains.ts'
-import { isUniqueViolation, type Queries, type Store } from '../../db/store.ts'
+import { isUniqueViolation, type Queries, type ReadStore } from '../../db/store.ts'
 import { passwordTokens, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 import type { Activation, IssueActivation } from './activation.ts'
 
@@ -24,9 +25,10 @@ export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'dis
 export type UserFilter = { email?: string; name?: string; role?: Role; status?: User['status'] }
 
 export type UsersOptions = {
-  store: Store
+  store: ReadStore
   clock: Clock
   audit: RecordAudit
+  writeAs: WriteAs
   /** Ends a user's sessions, in the transaction that takes the access away. */
   endSessions(tx: Queries, userId: number): Promise<void>
   issueActivation: IssueActivation
@@ -34,7 +36,7 @@ export type UsersOptions = {
 
 export type Users = ReturnType<typeof createUsers>
 
-export function createUsers({ store, clock, audit, endSessions, issueActivation }: UsersOptions) {
+export function createUsers({ store, clock, audit, writeAs, endSessions, issueActivation }: UsersOptions) {
   async function insert(tx: Queries, actor: Actor, user: NewUser, passwordHash: string | null): Promise<User> {
     const now = clock.now()
     const row = await tx
@@ -100,15 +102,13 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
      * @throws AppError `conflict` when the email is taken, `forbidden` to a key with scopes for an administrator
      */
     async invite(actor: Actor, user: NewUser, conclude?: Conclude<InvitedUser>): Promise<InvitedUser> {
-      if (user.role === 'admin') requireWithoutScopes(actor, 'create an administrator')
-      return store
-        .write(async (tx) => {
-          const row = await insert(tx, actor, user, null)
-          const invited = { user: row, activation: await issueActivation(tx, row) }
-          await conclude?.(tx, invited)
-          return invited
-        })
-        .catch(emailTaken)
+      return writeAs(actor, async (tx, actor) => {
+        if (user.role === 'admin') requireWithoutScopes(actor, 'create an administrator')
+        const row = await insert(tx, actor, user, null)
+        const invited = { user: row, activation: await issueActivation(tx, row) }
+        await conclude?.(tx, invited)
+        return invited
+      }).catch(emailTaken)
     },
 
     /**
@@ -118,7 +118,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
      * scopes for an administrator
      */
     async renewActivation(actor: Actor, id: number): Promise<Activation> {
-      return store.write(async (tx) => {
+      return writeAs(actor, async (tx, actor) => {
         const [user] = await tx.select().from(users).where(eq(users.id, id))
         if (!user) throw new AppError('not_found', 'No such user')
         if (user.role === 'admin') requireWithoutScopes(actor, 'activate an administrator')
@@ -132,7 +132,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
 
     /** Makes a user with a password, for the command line. @throws AppError `conflict` when the email is taken */
     async create(actor: Actor, user: NewUser, passwordHash: string): Promise<User> {
-      return store.write((tx) => insert(tx, actor, user, passwordHash)).catch(emailTaken)
+      return writeAs(actor, (tx) => insert(tx, actor, user, passwordHash)).catch(emailTaken)
     },
 
     /**
@@ -143,7 +143,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
      * `forbidden` to a key with scopes for an administrator
      */
     async change(actor: Actor, id: number, changes: UserChanges, precondition?: Precondition<User>): Promise<User> {
-      return store.write(async (tx) => {
+      return writeAs(actor, async (tx, actor) => {
         const [before] = await tx.select().from(users).where(eq(users.id, id))
         if (!before) throw new AppError('not_found', 'No such user')
         const { role = before.role, status = before.status } = changes
@@ -173,7 +173,7 @@ export function createUsers({ store, clock, audit, endSessions, issueActivation 
      * `forbidden` to a key with scopes for an administrator
      */
     async remove(actor: Actor, id: number, precondition?: Precondition<User>): Promise<void> {
-      await store.write(async (tx) => {
+      await writeAs(actor, async (tx, actor) => {
         const [found] = await tx.select().from(users).where(eq(users.id, id))
         if (!found) throw new AppError('not_found', 'No such user')
         if (found.role === 'admin') requireWithoutScopes(actor, 'delete an administrator')

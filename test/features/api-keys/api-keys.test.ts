@@ -408,7 +408,7 @@ describe('key management', () => {
       await panel.delete('/auth/api-keys/999999', key),
     ]
     for (const { status, error, message } of answers) {
-      expect([status, error, message]).toEqual([403, 'forbidden', 'An API key can not do this; log in and use the JWT'])
+      expect([status, error, message]).toEqual([403, 'forbidden', 'An API key cannot do this; log in and use the JWT'])
     }
     expect((await list(bob.token)).map((shown) => shown.id)).toEqual([id])
   })

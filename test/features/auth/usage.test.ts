@@ -46,7 +46,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true })
 })
 
-const use = (keyId: number) => usage.record({ kind: 'api_key', keyId, expiresAt: null })
+const use = (keyId: number) => usage.record({ kind: 'api_key', keyId, secretHash: '', expiresAt: null })
 const lastUsed = async () => (await store.read.select().from(apiKeys)).map(({ lastUsedAt }) => lastUsedAt)
 
 test('is kept when it can not be written, and written the next time, unless there is something newer', async () => {

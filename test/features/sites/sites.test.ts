@@ -337,7 +337,8 @@ describe('a site', () => {
   test('is seen whole or not at all while it is being deleted', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id)
-    const principal = callerFor(carl.id)
+    const [session] = (await panel.get<{ id: number }[]>('/auth/sessions', carl.token)).data
+    const principal = callerFor(carl.id, session?.id)
     const { sites } = panel.context
     const made = await Promise.all(Array.from({ length: 5 }, () => create(carl.token)))
     const refs = made.map(({ data }) => ({ id: data.id, subscriptionId: undefined }))

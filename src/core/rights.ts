@@ -1,0 +1,60 @@
+/** What an action asks of its caller, and whether a principal has it: the one rule for the guard and for transactions. */
+import { AppError } from './errors.ts'
+import { isUsableFrom, type KeyRestrictions, type Principal } from './principal.ts'
+import type { Scope } from './scope.ts'
+
+/**
+ * - `user`: a JWT or an API key
+ * - `enrolling`: a JWT, also of a user who has yet to enrol in two-factor authentication
+ * - `session`: a JWT; a key cannot manage credentials, or one leaked key would make more of them
+ * - `admin`: a JWT or an API key of an administrator
+ */
+export type Access = 'user' | 'enrolling' | 'session' | 'admin'
+
+/** What a route asks of its caller. */
+export type Rights = {
+  access: Access
+  /** The scope that a key with scopes needs: null for what every key may do. Where none is named, such keys are refused. */
+  scope?: Scope | null
+  /** Whether it keeps to the subscription that a key is bound to. Where it doesn't, such keys are refused. */
+  confined?: boolean
+}
+
+/**
+ * @param address of the client
+ * @throws AppError `ip_not_allowed`, `forbidden`, `scope_missing`, `two_factor_enrolment_required`
+ */
+export function authorize(principal: Principal, address: string, rights: Rights): void {
+  const { access } = rights
+  if (!isUsableFrom(principal.credential, address)) {
+    throw new AppError('ip_not_allowed', `This API key may not be used from ${address}`)
+  }
+  const needsSession = access === 'session' || access === 'enrolling'
+  if (needsSession && principal.credential.kind !== 'jwt') {
+    throw new AppError('forbidden', 'An API key cannot do this; log in and use the JWT', {
+      'www-authenticate': 'Bearer realm="ncp", error="insufficient_scope"',
+    })
+  }
+  if (principal.mustEnrol && access !== 'enrolling') throw new AppError('two_factor_enrolment_required')
+  if (access === 'admin' && principal.role !== 'admin') {
+    throw new AppError('forbidden', 'Only an administrator may do this')
+  }
+  if (principal.credential.kind === 'api_key' && principal.credential.restrictions) {
+    requireWithin(principal.credential.restrictions, rights)
+  }
+}
+
+/** @throws AppError `scope_missing`, `forbidden` */
+function requireWithin({ scopes, subscriptionId }: KeyRestrictions, { scope, confined }: Rights): void {
+  if (scopes && scope !== null && (scope === undefined || !scopes.has(scope))) {
+    const missing =
+      scope === undefined ? 'This needs an API key without scopes' : `This API key lacks the scope ${scope}`
+    const named = scope === undefined ? '' : `, scope="${scope}"`
+    throw new AppError('scope_missing', missing, {
+      'www-authenticate': `Bearer realm="ncp", error="insufficient_scope"${named}`,
+    })
+  }
+  if (subscriptionId !== undefined && !confined) {
+    throw new AppError('forbidden', `This API key is bound to subscription ${subscriptionId}, and this goes beyond it`)
+  }
+}
