@@ -1,31 +1,32 @@
 /** The proxies of docs/operations/proxy.md, as they stand there, in front of the compiled binary. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { type Installation, install, type RunningBinary, until } from '../harness/binary.ts'
 import { freePort } from '../harness/port.ts'
+import { type Asked, ask, CLIENT, commandOf, installed, PROXY_PATH, type ProxyName } from '../harness/proxies.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
 
-/** From Debian's packages nginx-light and caddy. */
-const PATH = '/usr/sbin:/usr/bin:/bin'
-const isInstalled = (program: string) => Bun.which(program, { PATH }) !== null
-/** Another address of this machine than the proxy's: a client that nobody trusts. */
-const CLIENT = '127.0.0.2'
-
 const page = readFileSync(join(import.meta.dir, '../../docs/operations/proxy.md'), 'utf8')
-const block = (language: string) => new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(page)?.[1] ?? ''
+/** @param number counted from 0, where the page has several of the language */
+function block(language: string, number = 0): string {
+  const text = [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))][number]?.[1]
+  if (text === undefined) throw new Error(`the page has no block ${number} of ${language}`)
+  return text
+}
 
 let here: Installation
 let panel: RunningBinary
+let token: string
 let proxy: ReturnType<typeof Bun.spawn> | undefined
 beforeAll(async () => {
   here = await install()
   mkdirSync(here.path('proxy'))
-  writeFileSync(here.path('ncp.toml'), block('toml'))
-  panel = await here.serve(['--config', 'ncp.toml'])
+  writeFileSync(here.path('ncp.toml'), block('toml').replace('["127.0.0.1"]', '["127.0.0.1", "127.0.0.8"]'))
+  panel = await here.serve(['--config', 'ncp.toml'], { NCP_CORS_ORIGINS: 'https://app.example.com' })
+  token = (await panel.login('admin@localhost', here.adminPassword())).data.token
 })
 afterEach(async () => {
   proxy?.kill()
@@ -33,79 +34,129 @@ afterEach(async () => {
 })
 afterAll(() => here.remove())
 
-/** How each program is told to run its part of the page, over plain HTTP on a free port. */
-const programs = {
-  nginx: (port: number) => {
-    const server = block('nginx')
-      .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
-      .replaceAll(/^ *ssl_.*\n/gm, '')
-      .replace('127.0.0.1:3443', `127.0.0.1:${panel.port}`)
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${here.path('proxy', name)};`,
-    )
-    writeFileSync(
-      here.path('nginx.conf'),
-      // Its workers would be a user who may not enter the test's directory.
-      `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; pid ${here.path('nginx.pid')}; error_log stderr; events {}
-http { access_log off; ${paths.join(' ')} ${server} }`,
-    )
-    return ['nginx', '-e', 'stderr', '-c', here.path('nginx.conf')]
-  },
-  caddy: (port: number) => {
-    const site = block('caddyfile')
-      .replace('panel.example.com', `http://127.0.0.1:${port}`)
-      .replace('127.0.0.1:3443', `127.0.0.1:${panel.port}`)
-    writeFileSync(here.path('Caddyfile'), `{\n\tadmin off\n}\n${site}`)
-    return ['caddy', 'run', '--adapter', 'caddyfile', '--config', here.path('Caddyfile')]
-  },
-}
-
-async function start(program: keyof typeof programs): Promise<number> {
+/** Runs a configuration of the page over plain HTTP. @returns its port */
+async function start(name: ProxyName, configuration: string): Promise<number> {
   const port = await freePort()
-  const env = { PATH, HOME: here.directory }
-  proxy = Bun.spawn(programs[program](port), { env, stdout: 'ignore', stderr: 'ignore' })
-  await until(program, () => ask(port, '/livez').then(({ status }) => status === 200))
+  const command = commandOf(name, configuration, { port, panelPort: panel.port, directory: here.path('proxy') })
+  proxy = Bun.spawn(command, { env: { PATH: PROXY_PATH, HOME: here.directory }, stdout: 'ignore', stderr: 'ignore' })
+  await until(name, () => ask(port, '/api/v1/auth/me').then(({ status }) => status === 401))
   return port
 }
 
-/** A request from an address that is not the proxy's. @returns status 0 while nobody answers */
-function ask(port: number, path: string, headers: Record<string, string> = {}, body?: string) {
-  return new Promise<{ status: number; headers: Record<string, unknown> }>((resolve) => {
-    const options = { host: '127.0.0.1', port, path, localAddress: CLIENT, method: body ? 'POST' : 'GET', headers }
-    const sent = request(options, (response) => {
-      response.resume()
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }))
-    })
-    sent.on('error', () => resolve({ status: 0, headers: {} }))
-    sent.end(body)
-  })
+/** The client of the next request to a path, as the panel logs it. */
+async function clientOf(path: string, send: () => Promise<Asked>): Promise<unknown> {
+  const before = panel.stderr().length
+  await send()
+  const line = await until('the line of the request', () =>
+    panel
+      .stderr()
+      .slice(before)
+      .split('\n')
+      .find((text) => text.includes(path)),
+  )
+  return JSON.parse(line).client
 }
 
-describe.each(Object.keys(programs) as (keyof typeof programs)[])('%s', (program) => {
-  test.skipIf(!isInstalled(program))(
-    'tells the panel the client’s own address, whatever the client claims',
-    async () => {
-      const port = await start(program)
-      const claim = { 'x-forwarded-for': '203.0.113.7', 'user-agent': program }
-      const before = panel.stderr().length
-      expect((await ask(port, '/api/v1/auth/me', claim)).status).toBe(401)
-      const line = await until('the line of the request', () =>
-        panel
-          .stderr()
-          .slice(before)
-          .split('\n')
-          .find((text) => text.includes('/auth/me')),
-      )
-      expect(JSON.parse(line)).toMatchObject({ status: 401, client: CLIENT })
-    },
-  )
+const proxies: [ProxyName, () => string][] = [
+  ['nginx', () => block('nginx')],
+  ['caddy', () => block('caddyfile')],
+  ['apache2', () => block('apache')],
+  ['haproxy', () => block('haproxy')],
+]
 
-  test.skipIf(!isInstalled(program))('passes limits, challenges and refusals of the panel on as they are', async () => {
-    const port = await start(program)
+describe.each(proxies)('%s', (name, configuration) => {
+  const proxyTest = test.skipIf(!installed(name))
+
+  proxyTest('tells the panel the client’s own address, whatever the client claims', async () => {
+    const port = await start(name, configuration())
+    const claim = { headers: { 'x-forwarded-for': '203.0.113.7', 'user-agent': name } }
+    expect(await clientOf('/auth/sessions', () => ask(port, '/api/v1/auth/sessions', claim))).toBe(CLIENT)
+  })
+
+  proxyTest('passes limits, challenges and refusals of the panel on as they are', async () => {
+    const port = await start(name, configuration())
     const refused = await ask(port, '/api/v1/auth/me')
     expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'www-authenticate': 'Bearer realm="ncp"' })
-    const json = { 'content-type': 'application/json' }
-    const large = await ask(port, '/api/v1/auth/login', json, JSON.stringify({ email: 'x'.repeat(100_000) }))
+    const large = await ask(port, '/api/v1/auth/login', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'x'.repeat(100_000) }),
+    })
     expect([large.status, large.headers['content-type']]).toEqual([413, 'application/json; charset=utf-8'])
+  })
+
+  proxyTest('lets a change with the ETag of a compressed read through, and refuses a stale one', async () => {
+    const port = await start(name, configuration())
+    const authorization = `Bearer ${token}`
+    const path = '/api/v1/admin/settings'
+    const read = await ask(port, path, { headers: { authorization, 'accept-encoding': 'gzip' } })
+    // Caddy leaves what is short as it is, and HAProxy all of it.
+    const compresses = name === 'nginx' || name === 'apache2'
+    expect([read.status, read.headers['content-encoding']]).toEqual([200, compresses ? 'gzip' : undefined])
+    const etag = `${read.headers.etag}`
+    const known = await ask(port, path, {
+      headers: { authorization, 'if-none-match': etag, 'accept-encoding': 'gzip' },
+    })
+    expect(known.status).toBe(304)
+
+    const change = (ttl: number) =>
+      ask(port, path, {
+        method: 'PATCH',
+        headers: { authorization, 'content-type': 'application/json', 'if-match': etag },
+        body: JSON.stringify({ jwt_ttl_seconds: ttl }),
+      })
+    // Another value each time, or nothing would change.
+    const ttl = 80_000 + proxies.findIndex(([other]) => other === name)
+    expect((await change(ttl)).status).toBe(200)
+    expect((await change(ttl + 100)).status).toBe(412)
+  })
+
+  proxyTest('sets HSTS once, and leaves CORS to the panel', async () => {
+    const port = await start(name, configuration())
+    const origin = 'https://app.example.com'
+    const preflight = await ask(port, '/api/v1/sites', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+    })
+    expect([preflight.status, preflight.headers['access-control-allow-origin']]).toEqual([204, origin])
+    const refused = await ask(port, '/api/v1/sites', { headers: { origin } })
+    expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([401, origin])
+    expect(refused.headers['strict-transport-security']).toBe('max-age=31536000')
+  })
+})
+
+describe('nginx', () => {
+  const nginxTest = test.skipIf(!installed('nginx'))
+
+  nginxTest('serves a frontend on the origin of the panel', async () => {
+    mkdirSync(here.path('proxy', 'www'))
+    writeFileSync(here.path('proxy', 'www', 'index.html'), '<!doctype html><title>app</title>')
+    const port = await start('nginx', block('nginx', 1).replace('/var/www/frontend', here.path('proxy', 'www')))
+    for (const path of ['/', '/sites/7']) {
+      expect(await ask(port, path)).toMatchObject({ status: 200, body: expect.stringContaining('<title>app</title>') })
+    }
+    expect((await ask(port, '/api/docs/openapi.yaml')).status).toBe(200)
+    expect((await ask(port, '/api/v1/nope')).status).toBe(404)
+  })
+
+  nginxTest('may call the panel by the name of an upstream, however short', async () => {
+    const port = await start(
+      'nginx',
+      `upstream ncp { server 127.0.0.1:3443; }\n${block('nginx')
+        .replace('http://127.0.0.1:3443', 'http://ncp')
+        .replace(/^.*proxy_set_header Host .*\n/m, '')}`,
+    )
+    expect((await ask(port, '/api/v1/auth/me', { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
+  })
+
+  nginxTest('may write the port of the client, as gateways do, also in front of another proxy', async () => {
+    const withPort = block('nginx').replace('$proxy_add_x_forwarded_for', '$remote_addr:$remote_port')
+    const port = await start('nginx', withPort)
+    expect(await clientOf('/auth/sessions', () => ask(port, '/api/v1/auth/sessions'))).toBe(CLIENT)
+    const chained = block('nginx').replace('$proxy_add_x_forwarded_for', '"$http_x_forwarded_for:50001, 127.0.0.8:443"')
+    proxy?.kill()
+    await proxy?.exited
+    const next = await start('nginx', chained)
+    const gateway = { headers: { 'x-forwarded-for': '203.0.113.7' } }
+    expect(await clientOf('/auth/sessions', () => ask(next, '/api/v1/auth/sessions', gateway))).toBe('203.0.113.7')
   })
 })
