@@ -2,43 +2,25 @@
 import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import { version } from '../../package.json' with { type: 'json' }
-import { MAX_CONDITION_LENGTH } from '../http/conditional.ts'
-import { MAX_KEY_LENGTH } from '../http/idempotency.ts'
 import type { RequestHeader } from '../http/operation.ts'
+import { headerComponents, headersOf, requestHeaders } from './headers.ts'
+import { extractTitled, openSchema } from './schemas.ts'
 
 type Json = { [key: string]: unknown }
 type Operation = Json & {
+  operationId: string
+  tags: string[]
   responses: Record<string, Response>
   parameters?: Parameter[]
-  requestBody?: Content
+  requestBody?: Content & { required?: boolean }
   'x-request-headers'?: RequestHeader[]
+  'x-optional-body'?: boolean
 }
-type Response = Json & { headers?: Json; 'x-paged'?: boolean; 'x-tagged'?: boolean }
+type Response = Json & { headers?: Json; content?: Media; 'x-paged'?: boolean }
+type Media = Record<string, { schema: Json; examples?: Json }>
 type Parameter = Json & { schema: Json }
-type Content = { content: Record<string, Json> }
+type Content = { content: Media }
 type Document = Json & { paths: Record<string, Record<string, Operation>>; components: Json }
-
-const rateLimitHeaders = {
-  'X-RateLimit-Limit': { description: 'Maximum requests per time window', example: 120 },
-  'X-RateLimit-Remaining': { description: 'Remaining requests', example: 119 },
-  'X-RateLimit-Reset': { description: 'Unix timestamp at which the limit resets', example: 1_795_248_000 },
-}
-
-const requestHeaders: Record<RequestHeader, { description: string; schema: Json }> = {
-  'If-None-Match': {
-    description: 'ETags of answers that the client has: 304 when one of them still is the answer',
-    schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
-  },
-  'If-Match': {
-    description: 'The ETag of what the client has read: 412 when it is not any more what there is',
-    schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
-  },
-  'Idempotency-Key': {
-    description:
-      'Chosen by the client, a UUID for one. For 24 hours a repetition with the same key gets the first answer and creates nothing; 409 with another request.',
-    schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH + 2 },
-  },
-}
 
 const documentation = {
   info: {
@@ -53,6 +35,9 @@ const documentation = {
       '',
       'An API key matches `\\bncp_[0-9a-f]{64}\\b`. One that expires is told so in each response: `X-API-Key-Expires` is its',
       'end, and `X-API-Key-Warning` comes for the last fourteen days.',
+      '',
+      'Requests are closed: an unknown field is refused. Responses are open: later versions add fields, and values to those that',
+      'list what is known. A method that a path does not take is 405, with the others in `Allow`.',
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },
@@ -93,30 +78,38 @@ function tidy(document: Document): Document {
   const errors: Json = {}
   for (const path of Object.values(document.paths)) {
     for (const [method, operation] of Object.entries(path)) {
-      const { parameters = [] } = operation
-      if (parameters.length === 0) delete operation.parameters
-      else operation.parameters = parameters.map(tidyParameter)
-      if (operation.requestBody) keepJson(operation.requestBody)
-      addRequestHeaders(method, operation)
-      for (const [status, response] of Object.entries(operation.responses)) {
-        addHeaders(status, response)
-        if (status >= '400') operation.responses[status] = share(response, errors)
-      }
+      tidyRequest(operation)
+      tidyResponses(method, operation, errors)
     }
   }
   const paths = Object.fromEntries(
-    Object.entries(document.paths)
-      .sort(([a], [b]) => a.localeCompare(b))
-      .map(([path, operations]) => [path, extractTitled(operations, schemas)]),
+    inOrder(document.paths).map(([path, operations]) => [path, extractTitled(operations, schemas)]),
   )
-  const headers = Object.fromEntries(
-    Object.entries(rateLimitHeaders).map(([name, { description, example }]) => [
-      name,
-      { description, required: true, schema: { type: 'integer', minimum: 0, examples: [example] } },
-    ]),
-  )
-  const components = { ...documentation.components, headers, responses: extractTitled(errors, schemas), schemas }
+  const responses = extractTitled(errors, schemas)
+  const components = { ...documentation.components, headers: headerComponents, responses, schemas }
   return { ...document, openapi: '3.1.0', paths: paths as Document['paths'], components }
+}
+
+/** As a reader needs them: by tag, and each as its routes are written down. Login is the first. */
+function inOrder(paths: Document['paths']): [string, Record<string, Operation>][] {
+  const tags = documentation.tags.map(({ name }) => name)
+  const rank = (operations: Record<string, Operation>) => tags.indexOf(Object.values(operations)[0]?.tags[0] ?? '')
+  return Object.entries(paths).sort(([, a], [, b]) => rank(a) - rank(b))
+}
+
+function tidyRequest(operation: Operation): void {
+  const { parameters = [], requestBody, operationId, 'x-request-headers': names = [] } = operation
+  const headers = names.map((name) => ({ name, in: 'header', required: false, ...requestHeaders[name] }))
+  operation.parameters = [...parameters.map(tidyParameter), ...headers]
+  if (operation.parameters.length === 0) delete operation.parameters
+  if (!requestBody) return
+  const json = requestBody.content['application/json']
+  if (json)
+    requestBody.content = {
+      'application/json': { schema: { ...json.schema, title: `${capital(operationId)}Request` } },
+    }
+  requestBody.required = !operation['x-optional-body']
+  delete operation['x-optional-body']
 }
 
 /** The plugin puts a schema's examples beside it, where OpenAPI wants a map. */
@@ -124,70 +117,38 @@ function tidyParameter({ examples, schema, ...parameter }: Parameter): Parameter
   return { ...parameter, schema: { ...schema, ...(examples !== undefined && { examples }) } }
 }
 
-function keepJson(body: Content): void {
-  const json = body.content['application/json']
-  if (json) body.content = { 'application/json': json }
-}
-
-/** The headers that an operation takes, and what it gives to match. */
-function addRequestHeaders(method: string, operation: Operation): void {
-  const names = operation['x-request-headers'] ?? []
+function tidyResponses(method: string, operation: Operation, errors: Json): void {
+  const { operationId, responses, 'x-request-headers': taken = [] } = operation
   delete operation['x-request-headers']
-  const parameters = names.map((name) => ({ name, in: 'header', required: false, ...requestHeaders[name] }))
-  if (parameters.length > 0) operation.parameters = [...(operation.parameters ?? []), ...parameters]
-  const success = operation.responses['200']
-  if (success && (names.includes('If-None-Match') || (names.includes('If-Match') && method === 'patch'))) {
-    success['x-tagged'] = true
-  }
-  if (names.includes('If-None-Match')) {
-    operation.responses['304'] = { description: 'The client has it already', 'x-tagged': true }
-  }
-}
-
-function addHeaders(status: string, response: Response): void {
-  const headers: Json = {}
-  for (const name of Object.keys(rateLimitHeaders)) headers[name] = { $ref: `#/components/headers/${name}` }
-  if (status === '401') {
-    headers['WWW-Authenticate'] = {
-      description: 'RFC 6750 challenge, with the reason in `error_description` where the credential was once valid',
-      schema: { type: 'string' },
-    }
-  }
-  if (status === '429' || status === '503') {
-    headers['Retry-After'] = {
-      description: 'Seconds after which to try again',
-      schema: { type: 'integer', minimum: 1 },
-    }
-  }
-  if (response['x-paged']) {
-    headers.Link = { description: 'The next page, as `rel="next"`; absent on the last', schema: { type: 'string' } }
+  const isRead = taken.includes('If-None-Match')
+  const isList = Object.values(responses).some((response) => response['x-paged'])
+  if (isRead) responses['304'] = { description: 'The client has it already' }
+  for (const [status, response] of Object.entries(responses)) {
+    const isSuccess = status < '400'
+    const isTagged = isSuccess && (isRead || (taken.includes('If-Match') && method === 'patch'))
     delete response['x-paged']
-  }
-  if (response['x-tagged']) {
-    headers.ETag = {
-      description: 'Names what was answered, for If-None-Match and If-Match',
-      schema: { type: 'string' },
+    response.headers = headersOf({
+      status,
+      isPaged: isList && isSuccess,
+      isTagged,
+      isIdempotent: taken.includes('Idempotency-Key'),
+    })
+    for (const media of Object.values(response.content ?? {})) {
+      media.schema = { ...openSchema(media.schema), ...(isSuccess && { title: `${capital(operationId)}Response` }) }
     }
-    delete response['x-tagged']
+    if (!isSuccess) responses[status] = share(response, errors)
   }
-  response.headers = headers
 }
 
-/** Puts a response that many operations give into `components`, named by its description. */
+/** Puts a response that many operations give into `components`, named by the errors that it may hold. */
 function share(response: Response, shared: Json): Response {
-  const name = `${response.description}`
-    .replaceAll(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase())
-    .replaceAll(/\W/g, '')
+  const [media] = Object.values(response.content ?? {})
+  const name = Object.keys(media?.examples ?? {})
+    .map(camelCase)
+    .join('Or')
   shared[name] = response
   return { $ref: `#/components/responses/${name}` } as unknown as Response
 }
 
-/** Moves each schema that has a title into `components` and leaves a reference. */
-function extractTitled(node: unknown, schemas: Json): unknown {
-  if (Array.isArray(node)) return node.map((item) => extractTitled(item, schemas))
-  if (typeof node !== 'object' || node === null) return node
-  const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, extractTitled(value, schemas)]))
-  if (typeof copy.title !== 'string' || copy.type !== 'object') return copy
-  schemas[copy.title] = copy
-  return { $ref: `#/components/schemas/${copy.title}` }
-}
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
+const camelCase = (code: string) => code.split('_').map(capital).join('')

@@ -49,7 +49,12 @@ const start = `SwaggerUIBundle({
 /** Loaded when somebody asks for it: the start need not wait for what makes the document. */
 async function describe(routes: AnyElysia): Promise<string> {
   const { openApiDocument } = await import('./openapi.ts')
-  return Bun.YAML.stringify(await openApiDocument(routes), null, 2)
+  return quoteTimes(Bun.YAML.stringify(await openApiDocument(routes), null, 2))
+}
+
+/** YAML 1.1, which many programs still read, makes dates of bare times; the examples of the document are strings. */
+function quoteTimes(yaml: string): string {
+  return yaml.replaceAll(/(?<=^ *(?:- |[\w-]+: )+)\d{4}-\d\d-\d\d\S*$/gm, '"$&"')
 }
 
 /** @param described the routes that the document describes */

@@ -28,6 +28,8 @@ const EXPOSED = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'WWW-Authenticate',
+  'Idempotent-Replayed',
   'X-Request-Id',
   'X-API-Key-Expires',
   'X-API-Key-Warning',

@@ -1,6 +1,7 @@
 /** The contract's envelope: every response is `{data, error, message}`. */
 import { type TSchema, t } from 'elysia'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
+import { choice } from './schema.ts'
 
 export type Envelope<Data> = { data: Data; error: null; message: string }
 
@@ -24,6 +25,10 @@ export function envelopeOf(data: TSchema, message: string) {
 
 /** The schema of every error. */
 export const ErrorEnvelope = t.Object(
-  { data: t.Null(), error: t.String({ examples: ['not found'] }), message: t.String({ examples: ['No such site'] }) },
-  { additionalProperties: false, title: 'Error' },
+  {
+    data: t.Null(),
+    error: choice([...new Set(Object.values(catalogue).map(({ error }) => error))], 'Stable, and meant for programs'),
+    message: t.String({ examples: ['No such site'], description: 'For people: what is wrong, and what to do' }),
+  },
+  { additionalProperties: false, title: 'ErrorEnvelope' },
 )

@@ -34,7 +34,11 @@ export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
     const { set, visit } = context
     set.status = status
     const header = visit.request.headers.get('idempotency-key')
-    if (header === null) return envelope(toData(await work()), message)
+    if (header === null) {
+      const data = toData(await work())
+      if (status === 201) tellLocation(visit, data)
+      return envelope(data, message)
+    }
 
     const repeatable = {
       userId: callerOf(visit).userId,
@@ -45,12 +49,18 @@ export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
     const outcome = await once(repeatable, work, (result) =>
       insteadOfSecret ? { conflict: insteadOfSecret(result) } : { body: bodyOf(result) },
     )
-    if ('result' in outcome) return bodyOf(outcome.result)
-    const { kept } = outcome
+    const kept = 'result' in outcome ? { body: bodyOf(outcome.result) } : outcome.kept
     if ('conflict' in kept) throw new AppError('conflict', kept.conflict)
+    if (status === 201) tellLocation(visit, JSON.parse(kept.body).data)
+    if ('result' in outcome) return kept.body
     visit.responseHeaders.set('idempotent-replayed', 'true')
     return kept.body
   }
+}
+
+/** Where to find what was created (RFC 9110 §15.3.2): beneath what made it, by its id. */
+function tellLocation({ path, responseHeaders }: Visit, data: unknown): void {
+  responseHeaders.set('location', `${path}/${(data as { id: number }).id}`)
 }
 
 /** @throws AppError `bad_request` */

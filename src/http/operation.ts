@@ -1,7 +1,7 @@
 /** Says of a route what the OpenAPI document and the guard need to know, in one place. */
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
-import type { Access } from '../core/rights.ts'
+import type { Access, Rights } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
 import { bodyOf } from './guard.ts'
@@ -30,8 +30,8 @@ type Operation = {
   guarded?: boolean
   /** Errors beside those that every operation of its kind can give. */
   errors?: ErrorCode[]
-  /** Whether it takes a body; where it doesn't, none is read. */
-  body?: boolean
+  /** Whether it takes a body; where it doesn't, none is read. An optional one that is absent is an empty object. */
+  body?: boolean | 'optional'
 }
 
 /** What an operation that takes API keys says of them besides: see `Rights`. */
@@ -53,7 +53,7 @@ const noQuery = closed({})
 /** For a route that anyone may call. */
 export function openOperation(operation: Operation) {
   return {
-    ...(operation.body && { parse: bodyOf('anyone') }),
+    ...(operation.body && { parse: parserOf(operation, 'anyone') }),
     query: noQuery,
     detail: { ...describe(operation, []), security: [] },
   }
@@ -70,11 +70,16 @@ export function operation<Level extends Access>(access: Level, operation: Operat
   ]
   return {
     auth: rights,
-    ...(operation.body && { parse: bodyOf(rights) }),
+    ...(operation.body && { parse: parserOf(operation, rights) }),
     query: noQuery,
     // OpenAPI 3.1 lets any kind of security name what it needs, not OAuth alone.
     detail: { ...describe(operation, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
   }
+}
+
+function parserOf({ body }: Operation, rights: Rights | 'anyone') {
+  const read = bodyOf(rights)
+  return body === 'optional' ? async (context: Parameters<typeof read>[0]) => (await read(context)) ?? {} : read
 }
 
 function describe(operation: Operation, guardErrors: ErrorCode[], scope?: Scope | null): DocumentDecoration {
@@ -92,6 +97,7 @@ function describe(operation: Operation, guardErrors: ErrorCode[], scope?: Scope 
     ...describeInWords(operation, scope),
     tags: [operation.tag],
     'x-request-headers': requestHeadersOf(operation),
+    ...(operation.body === 'optional' && { 'x-optional-body': true }),
     // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types only spell optional fields otherwise.
     responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
   } as DocumentDecoration

@@ -18,6 +18,10 @@ type Schema = {
   anyOf?: Schema[]
   additionalProperties?: unknown
   enum?: unknown[]
+  const?: unknown
+  'x-extensible-enum'?: string[]
+  description?: string
+  title?: string
   examples?: unknown[]
   minLength?: number
   maxLength?: number
@@ -32,10 +36,11 @@ type Parameter = { name: string; in: string; required: boolean; description: str
 type Operation = {
   operationId: string
   summary: string
+  description?: string
   tags: string[]
   security: object[]
   parameters?: Parameter[]
-  requestBody?: { content: Content }
+  requestBody?: { required: boolean; content: Content }
   responses: Record<string, Response>
 }
 type Document = {
@@ -50,6 +55,8 @@ type Document = {
     schemas: Record<string, Schema>
   }
 }
+
+const hasPythonYaml = Bun.which('python3') !== null && Bun.spawnSync(['python3', '-c', 'import yaml']).success
 
 let panel: Panel
 let yaml: string
@@ -186,6 +193,55 @@ describe('the OpenAPI document', () => {
     expect(operations.map(([name]) => name).sort()).toEqual(routes.sort())
   })
 
+  test('begins with the login', () => {
+    expect(operations[0]?.[0]).toBe('POST /api/v1/auth/login')
+    const order = document.tags.map(({ name }) => name)
+    const ranks = operations.map(([, { tags }]) => order.indexOf(tags[0] ?? ''))
+    expect(ranks).toEqual(ranks.toSorted((a, b) => a - b))
+  })
+
+  test('names every body and every answer, and none after something of a language', () => {
+    const taken = [
+      'Error',
+      'Object',
+      'Array',
+      'String',
+      'Number',
+      'Boolean',
+      'Date',
+      'Map',
+      'Set',
+      'Request',
+      'Response',
+    ]
+    const { schemas, responses } = document.components
+    expect(Object.keys(schemas).filter((name) => taken.includes(name))).toEqual([])
+    for (const name of [...Object.keys(schemas), ...Object.keys(responses)]) {
+      expect(name).toMatch(/^([A-Z][a-z]+)+$/)
+    }
+    for (const [, { operationId, requestBody, responses }] of operations) {
+      const name = operationId.charAt(0).toUpperCase() + operationId.slice(1)
+      const [success] = Object.entries(responses).find(([status]) => status < '300') ?? []
+      expect(responses[success ?? '']?.content?.['application/json']?.schema.$ref).toBe(
+        `#/components/schemas/${name}Response`,
+      )
+      if (!requestBody) continue
+      expect(requestBody.content['application/json']?.schema.$ref).toBe(`#/components/schemas/${name}Request`)
+    }
+  })
+
+  test.skipIf(!hasPythonYaml)('reads the same in YAML 1.1, which many programs still speak', async () => {
+    const script = 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'
+    const python = Bun.spawn(['python3', '-c', script], { stdin: new Blob([yaml]), stdout: 'pipe', stderr: 'pipe' })
+    const [read, complaint] = await Promise.all([
+      new Response(python.stdout).text(),
+      new Response(python.stderr).text(),
+      python.exited,
+    ])
+    expect(complaint).toBe('')
+    expect(JSON.parse(read)).toEqual(document as object)
+  })
+
   test('says application/json alone, in every body and every response', () => {
     for (const [name, operation] of operations) {
       const responses = responsesOf(operation).filter(([status]) => status !== '304')
@@ -198,9 +254,10 @@ describe('the OpenAPI document', () => {
 })
 
 describe('every operation', () => {
-  test('has a unique id, a summary and a known tag', () => {
+  test('has a unique id, a summary, a description and a known tag', () => {
     const tags = document.tags.map(({ name }) => name)
-    for (const [name, { operationId, summary, tags: own }] of operations) {
+    for (const [name, { operationId, summary, description, tags: own }] of operations) {
+      expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z`'].*\.$/)])
       expect([name, operationId]).toEqual([name, expect.stringMatching(/^[a-z]+[A-Za-z]*$/)])
       expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].*[^.]$/)])
       expect([name, own]).toEqual([name, tags.filter((tag) => tag === own[0])])
@@ -236,11 +293,38 @@ describe('every operation', () => {
     }
   })
 
-  test('tells when to come back on 429 and 503, and the challenge on 401', () => {
+  test('has the headers that every response has, and those of an API key that expires', () => {
+    for (const [name, operation] of operations) {
+      for (const [status, { headers }] of responsesOf(operation)) {
+        for (const header of ['X-Request-Id', 'RateLimit', 'RateLimit-Policy']) {
+          expect([name, status, headers[header] && resolve(headers[header])]).toEqual([
+            name,
+            status,
+            expect.objectContaining({ required: true }),
+          ])
+        }
+        for (const header of ['X-API-Key-Expires', 'X-API-Key-Warning']) {
+          expect([name, status, headers[header] && resolve(headers[header])]).toEqual([
+            name,
+            status,
+            expect.objectContaining({ required: false }),
+          ])
+        }
+      }
+    }
+  })
+
+  test('has a Location on 201, and there alone', () => {
+    for (const [, operation] of operations) {
+      for (const [status, { headers }] of responsesOf(operation)) expect('Location' in headers).toBe(status === '201')
+    }
+  })
+
+  test('tells when to come back on 429 and 503, the challenge on 401, and perhaps one on 403', () => {
     for (const [, operation] of operations) {
       for (const [status, { headers }] of responsesOf(operation)) {
         expect('Retry-After' in headers).toBe(['429', '503'].includes(status))
-        expect('WWW-Authenticate' in headers).toBe(status === '401')
+        expect('WWW-Authenticate' in headers).toBe(['401', '403'].includes(status))
       }
     }
   })
@@ -356,6 +440,60 @@ describe('every operation', () => {
   })
 })
 
+describe('every response', () => {
+  const answers = () =>
+    operations.flatMap(([name, operation]) =>
+      responsesOf(operation)
+        .filter(([, { content }]) => content)
+        .flatMap(([status, { content }]) => [...walk(`${name} ${status}`, jsonOf(content))]),
+    )
+
+  test('is open to fields and values of later versions', () => {
+    expect(answers().length).toBeGreaterThan(500)
+    expect(answers().filter(([, { additionalProperties }]) => additionalProperties === false)).toEqual([])
+    expect(answers().filter(([, schema]) => schema.enum ?? schema.const)).toEqual([])
+  })
+
+  test('lists the values that are known, for people and for programs', () => {
+    const listing = answers().filter(([, schema]) => schema['x-extensible-enum'])
+    expect(listing.length).toBeGreaterThan(20)
+    for (const [name, { description = '', 'x-extensible-enum': known = [] }] of listing) {
+      expect([name, known.filter((value) => !description.includes(`\`${value}\``))]).toEqual([name, []])
+    }
+    const { error } = resolve(document.components.schemas.ErrorEnvelope ?? {}).properties ?? {}
+    expect(error?.['x-extensible-enum']?.toSorted()).toEqual(
+      [...new Set(Object.values(catalogue).map(({ error }) => error))].sort(),
+    )
+  })
+
+  test('is held to exactly what the document names by the harness, in its fields, values and headers', async () => {
+    const token = await panel.admin()
+    const { data, error, message, headers } = await panel.get<Record<string, object>>('/auth/me', token)
+    const check = (change: object, sent = headers) =>
+      panel.conformance.check('GET', '/api/v1/auth/me', 200, sent, {
+        data: { ...data, user: { ...data.user, ...change } },
+        error,
+        message,
+      })
+    expect(() => check({})).not.toThrow()
+    expect(() => check({ shoe_size: 43 })).toThrow('must NOT have additional properties')
+    expect(() => check({ role: 'owner' })).toThrow('must be equal to one of the allowed values')
+    const more = new Headers(headers)
+    more.set('x-shoe-size', '43')
+    expect(() => check({}, more)).toThrow('has x-shoe-size, which is not documented')
+    const fewer = new Headers(headers)
+    fewer.delete('x-request-id')
+    expect(() => check({}, fewer)).toThrow('lacks X-Request-Id')
+  })
+
+  test('keeps the details of an audit entry, which differ by action', () => {
+    expect(document.components.schemas.AuditEntry?.properties?.details).toMatchObject({
+      type: 'object',
+      additionalProperties: true,
+    })
+  })
+})
+
 describe('every request', () => {
   test('is closed: an unknown field is refused', () => {
     const objects = requestSchemas().filter(([, { type }]) => type === 'object')
@@ -409,8 +547,8 @@ describe('every request', () => {
     // An example can't be a secret that works.
     const unknownToken = '422 token: is unknown, expired or already used; ask for a new one'
     expect(refused).toEqual([
-      `POST /api/v1/auth/email/confirm ${unknownToken}`,
       `POST /api/v1/auth/password-reset/confirm ${unknownToken}`,
+      `POST /api/v1/auth/email/confirm ${unknownToken}`,
     ])
     // A login for each operation.
   }, 120_000)

@@ -1,14 +1,22 @@
-/** Holds a response, its body and its headers, against the OpenAPI document that the same server serves. */
+/**
+ * Holds a response, its body and its headers, against the OpenAPI document that the same server serves. The document leaves
+ * responses open for what later versions add; here they are closed, so that a field or a value that it does not name is an error.
+ */
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 
 type Operation = { responses: Record<string, Reference | Response> }
 type Reference = { $ref: string }
-type Response = { headers?: Record<string, object>; content?: { 'application/json': { schema: object } } }
+type Response = { headers?: Record<string, Reference>; content?: { 'application/json': { schema: object } } }
 export type OpenApi = {
   paths: Record<string, Record<string, Operation>>
-  components: { responses: Record<string, Response> }
+  components: { responses: Record<string, Response>; headers: Record<string, { required?: boolean }> }
 }
+
+/** Headers that mean something to a client of the API: none of these is sent where the document does not name it. */
+const MEANINGFUL = /^(x-|ratelimit|location$|link$|etag$|retry-after$|www-authenticate$|idempotent-replayed$)/
+/** Sent with everything, whatever is served, and named by other standards. */
+const OF_ALL = 'x-content-type-options'
 
 export type Conformance = {
   /** @throws Error that says how the response differs from the document */
@@ -19,16 +27,25 @@ export type Conformance = {
 export function createConformance(document: OpenApi): Conformance {
   const ajv = new Ajv({ strict: false, allErrors: true })
   addFormats(ajv)
-  ajv.addSchema(document, 'openapi')
+  ajv.addSchema(closed(document) as object, 'openapi')
   const patterns = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
   let checked = 0
 
-  /** Those that the document names; of these, only Link may be absent: on the last page. */
-  function headersOf(response: Reference | Response): string[] {
-    const shared = '$ref' in response ? document.components.responses[response.$ref.split('/').at(-1) ?? ''] : response
-    return Object.keys(shared?.headers ?? {})
+  /** @returns what is wrong with the headers of a response */
+  function headerFaults(response: Reference | Response, headers: Headers): string[] {
+    const shared = '$ref' in response ? document.components.responses[nameOf(response)] : response
+    const documented = Object.entries(shared?.headers ?? {})
+    const names = new Set(documented.map(([name]) => name.toLowerCase()))
+    return [
+      ...documented
+        .filter(([name, reference]) => document.components.headers[nameOf(reference)]?.required && !headers.has(name))
+        .map(([name]) => `lacks ${name}`),
+      ...[...headers.keys()]
+        .filter((name) => MEANINGFUL.test(name) && name !== OF_ALL && !names.has(name))
+        .map((name) => `has ${name}, which is not documented`),
+    ]
   }
 
   return {
@@ -41,8 +58,8 @@ export function createConformance(document: OpenApi): Conformance {
         return
       }
       if (!operation.responses[status]) throw new Error(`${method} ${template} gave ${status}, which is not documented`)
-      const missing = headersOf(operation.responses[status]).filter((name) => name !== 'Link' && !headers.has(name))
-      if (missing.length > 0) throw new Error(`${method} ${template} ${status} lacks ${missing.join(', ')}`)
+      const faults = headerFaults(operation.responses[status], headers)
+      if (faults.length > 0) throw new Error(`${method} ${template} ${status} ${faults.join(', ')}`)
       if (body === undefined) {
         if ('content' in operation.responses[status]) throw new Error(`${method} ${template} ${status} has no body`)
         checked++
@@ -72,3 +89,15 @@ function schemaPointer(template: string, method: string, status: number, { respo
 }
 
 const pointerPart = (part: string) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+const nameOf = ({ $ref }: Reference) => $ref.split('/').at(-1) ?? ''
+
+/** A copy in which objects have no other properties, and strings no other values, than the document names. */
+function closed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(closed)
+  if (typeof node !== 'object' || node === null) return node
+  const copy = Object.fromEntries(Object.entries(node).map(([name, child]) => [name, closed(child)]))
+  if (copy.type === 'object' && copy.properties && !('additionalProperties' in copy)) copy.additionalProperties = false
+  if ('x-extensible-enum' in copy) copy.enum = copy['x-extensible-enum']
+  return copy
+}

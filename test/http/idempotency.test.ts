@@ -38,6 +38,32 @@ async function keptFor(owner: number): Promise<string> {
 }
 const sitesOf = async (as = ada.token) => (await panel.get<Site[]>('/sites?limit=1000', as)).data
 
+describe('a Location', () => {
+  test('names what was created, in the first answer and in a repetition of it, and leads there', async () => {
+    const admin = await panel.admin()
+    const ada = await panel.customer()
+    const creations: [string, string, object][] = [
+      ['/admin/users', admin, { email: 'located@example.com', name: 'Located', role: 'customer' }],
+      ['/admin/subscriptions', admin, { user_id: ada.id, name: 'Located' }],
+      ['/sites', ada.token, { domain: 'located.example' }],
+      ['/auth/api-keys', ada.token, { name: 'Located' }],
+    ]
+    for (const [path, as, body] of creations) {
+      const headers = { 'idempotency-key': `located ${path}`.replaceAll(/\W/g, '') }
+      const first = await panel.send<{ id: number }>('POST', path, { as, body, headers })
+      const location = first.headers.get('location')
+      expect([path, first.status, location]).toEqual([path, 201, `/api/v1${path}/${first.data.id}`])
+      const found = await panel.get<{ id: number }>(location ?? '', as)
+      expect([path, found.status, found.data.id]).toEqual([path, 200, first.data.id])
+      // A secret is not told again, and neither where it is.
+      const again = await panel.send('POST', path, { as, body, headers })
+      expect([path, again.headers.get('location')]).toEqual([path, again.status === 201 ? location : null])
+    }
+    const plain = await panel.post<{ id: number }>('/sites', ada.token, { domain: 'plain.example' })
+    expect(plain.headers.get('location')).toBe(`/api/v1/sites/${plain.data.id}`)
+  })
+})
+
 describe('a repeated request', () => {
   test('gets the first answer again, and creates nothing', async () => {
     const domain = newDomain()

@@ -168,21 +168,16 @@ describe('the document', () => {
     }
   })
 
-  test('closes every object of every answer, so that a new column can not slip out', () => {
-    function* objects(schema: Schema): Generator<Schema> {
-      if (schema.properties) yield schema
-      for (const child of Object.values(schema.properties ?? {})) yield* objects(child)
-      for (const child of schema.anyOf ?? []) yield* objects(child)
-      if (schema.items) yield* objects(schema.items)
+  test('names the fields of every object of every answer, to which the harness holds it, but for details of the audit log', () => {
+    function* unnamed(schema: Schema, path: string): Generator<string> {
+      if (schema.type === 'object' && Object.keys(schema.properties ?? {}).length === 0) yield path
+      for (const [name, child] of Object.entries(schema.properties ?? {})) yield* unnamed(child, `${path}.${name}`)
+      for (const child of schema.anyOf ?? []) yield* unnamed(child, path)
+      if (schema.items) yield* unnamed(schema.items, path)
     }
-    for (const { id, answers } of operations) {
-      for (const schema of answers.flatMap((answer) => [...objects(answer)])) {
-        expect([id, Object.keys(schema.properties ?? {}), schema.additionalProperties]).toEqual([
-          id,
-          Object.keys(schema.properties ?? {}),
-          false,
-        ])
-      }
-    }
+    expect(operations.flatMap(({ id, answers }) => answers.flatMap((schema) => [...unnamed(schema, id)]))).toEqual([
+      'listOwnAuditLog.data.details',
+      'listAuditLog.data.details',
+    ])
   })
 })

@@ -69,6 +69,7 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
         ...operation('session', {
           id: 'listApiKeys',
           summary: 'List own API keys',
+          description: 'Without their secrets, which nobody can read again. `last_used_at` is right to the second.',
           tag,
           paged: true,
           data: t.Array(ApiKeyModel),
@@ -84,6 +85,7 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
         ...operation('session', {
           id: 'getApiKey',
           summary: 'Show an API key',
+          description: 'One of the own keys, without its secret.',
           tag,
           conditional: true,
           data: ApiKeyModel,
@@ -137,7 +139,7 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
           description:
             'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, one before that no longer. Takes a `totp_code` where creating a key does.',
           tag,
-          body: true,
+          body: 'optional',
           idempotent: true,
           data: CreatedApiKeyModel,
           message: 'API key rotated',

@@ -47,7 +47,7 @@ export const AuditEntryModel = t.Object(
       t.String({ examples: ['invalid credentials'], description: 'The `error` of the answer; null for a success' }),
     ),
     times: wholeOut({ minimum: 1, examples: [1], description: 'Failures and refusals of one kind are summed up' }),
-    details: t.Record(t.String(), t.Unknown()),
+    details: t.Object({}, { additionalProperties: true, description: 'What belongs to the action, by name' }),
   },
   { additionalProperties: false, title: 'AuditEntry' },
 )

@@ -100,6 +100,7 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
         ...operation('session', {
           id: 'listSessions',
           summary: 'List own sessions',
+          description: 'Where the user is logged in: each login begins a session, each JWT belongs to one.',
           tag,
           paged: true,
           data: t.Array(model.SessionModel),
@@ -117,6 +118,7 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
         ...operation('session', {
           id: 'endSession',
           summary: 'End one of the own sessions',
+          description: 'Its JWT stops working at once.',
           tag,
           data: t.Null(),
           message: 'Session ended',

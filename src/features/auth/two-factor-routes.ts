@@ -22,6 +22,8 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
         ...operation('enrolling', {
           id: 'setUpTwoFactor',
           summary: 'Begin to enrol in two-factor authentication',
+          description:
+            'Gives the seed for an authenticator app. Nothing changes until `/auth/2fa/enable` is sent a code of it.',
           tag,
           body: true,
           data: model.TwoFactorSetupModel,
@@ -61,6 +63,7 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
         ...operation('session', {
           id: 'disableTwoFactor',
           summary: 'Switch two-factor authentication off',
+          description: 'Needs the password and a code. The recovery codes are void from then on.',
           tag,
           body: true,
           data: t.Null(),
@@ -81,6 +84,7 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
         ...operation('session', {
           id: 'renewRecoveryCodes',
           summary: 'Replace the recovery codes',
+          description: 'Needs the password and a code. The former recovery codes are void.',
           tag,
           body: true,
           data: model.RecoveryCodesModel,

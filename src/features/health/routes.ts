@@ -13,7 +13,13 @@ export function healthRoutes({ guard, check }: { guard: Guard; check: Health['ch
   return new Elysia()
     .use(guard)
     .get('/livez', () => envelope({ status: 'ok' as const }), {
-      ...openOperation({ id: 'getLiveness', summary: 'Tell that the process answers', tag, data: HealthModel }),
+      ...openOperation({
+        id: 'getLiveness',
+        summary: 'Tell that the process answers',
+        description: 'Looks at nothing else: for a service manager that restarts what hangs.',
+        tag,
+        data: HealthModel,
+      }),
     })
     .get(
       '/readyz',

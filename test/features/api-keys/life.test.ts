@@ -68,6 +68,15 @@ async function enrol(): Promise<() => string> {
 }
 
 describe('rotating a key', () => {
+  test('takes no body at all, and gives the old secret a day', async () => {
+    const old = await create()
+    const answer = await panel.send<Created>('POST', `/auth/api-keys/${old.id}/rotate`, { as: ada.token })
+    expect([answer.status, answer.message]).toEqual([200, 'API key rotated'])
+    expect(answer.data.previous_key?.valid_until).toBe(after(86_400))
+    const empty = await panel.send('POST', `/auth/api-keys/${old.id}/rotate`, { as: ada.token, rawBody: '[]' })
+    expect([empty.status, empty.message]).toEqual([400, 'body: must be an object'])
+  })
+
   test('gives another secret, and leaves the old one for a day', async () => {
     const old = await create({ scopes: ['sites:read'], expires_at: after(30 * DAY_SECONDS) })
     const { status, message, data: rotated } = await rotate(old.id)

@@ -487,7 +487,7 @@ describe('the list of users', () => {
     ['limit=x', 400],
     ['limit=1&limit=1', 400],
     ['cursor=bWFkZSB1cA', 422],
-    ['name=ada', 422],
+    ['nickname=ada', 422],
   ])('is not had with ?%s', async (query, status) => {
     const answer = await panel.get(`/admin/users?${query}`, await panel.admin())
     expect([answer.status, answer.error]).toEqual([status, status === 400 ? 'bad request' : 'validation error'])
