@@ -4,6 +4,7 @@ import accounts from '../../drizzle/0001_accounts.sql' with { type: 'text' }
 import idempotency from '../../drizzle/0002_idempotency.sql' with { type: 'text' }
 import apiKeyOptions from '../../drizzle/0003_api-key-options.sql' with { type: 'text' }
 import allowances from '../../drizzle/0004_allowances.sql' with { type: 'text' }
+import severalResetLinks from '../../drizzle/0005_several-reset-links.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -17,4 +18,5 @@ export const migrations: readonly Migration[] = [
   { name: '0002_idempotency', sql: idempotency },
   { name: '0003_api-key-options', sql: apiKeyOptions },
   { name: '0004_allowances', sql: allowances },
+  { name: '0005_several-reset-links', sql: severalResetLinks },
 ]

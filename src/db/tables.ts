@@ -123,8 +123,8 @@ export const apiKeys = sqliteTable(
 )
 
 /**
- * Single-use tokens with which a user sets a password: one a user and purpose, the newest. A reset, which anybody may
- * ask for, thus leaves the activation that an administrator handed out as it is.
+ * Single-use tokens with which a user sets a password: one activation, the newest, and a few resets, so that asking for
+ * another, which anybody may, voids nothing. The first that is used voids all.
  */
 export const passwordTokens = sqliteTable(
   'password_tokens',
@@ -137,7 +137,7 @@ export const passwordTokens = sqliteTable(
     createdAt: createdAt(),
     expiresAt: integer('expires_at').notNull(),
   },
-  (table) => [uniqueIndex('password_tokens_user_purpose').on(table.userId, table.purpose)],
+  (table) => [index('password_tokens_user_purpose').on(table.userId, table.purpose)],
 )
 
 /** Mails that wait for the mail server. A row is gone once its mail is sent, or no longer worth sending. */
@@ -292,6 +292,8 @@ export const emailChanges = sqliteTable('email_changes', {
   email: text().notNull(),
   /** SHA-256 of the token, in hex. */
   tokenHash: text('token_hash').notNull().unique(),
+  /** The user's `updatedAt` when this was asked for: whatever was done to the account since makes it void. */
+  userUpdatedAt: integer('user_updated_at').notNull().default(0),
   createdAt: createdAt(),
   expiresAt: integer('expires_at').notNull(),
 })

@@ -98,9 +98,9 @@ test('user unlock lets a throttled user try again', async () => {
     // As if somebody had guessed for days, here and elsewhere.
     using database = new Database(here.inData('ncp.db'))
     const remembered = [Date.now() + 7 * 24 * 60 * 60 * 1000, Date.now()]
-    database.run("INSERT INTO allowances SELECT id, 'strangers', ?, ? FROM users", remembered)
+    database.run("INSERT INTO allowances SELECT id, 'door strangers', ?, ? FROM users", remembered)
     database.run(
-      "INSERT OR REPLACE INTO allowances SELECT user_id, 'address ' || address_group, ?, ? FROM known_addresses",
+      "INSERT OR REPLACE INTO allowances SELECT user_id, 'door address ' || address_group, ?, ? FROM known_addresses",
       remembered,
     )
   }

@@ -41,7 +41,7 @@ export function failuresOf({ data, clock }: DataAndClock, userId: number, door?:
     .query<{ name: string; empty_at: number }, [number]>('SELECT name, empty_at FROM allowances WHERE user_id = ?')
     .all(userId)
   return rows
-    .filter(({ name }) => (door === undefined ? /^(strangers|reset|address|session)/.test(name) : name === door))
+    .filter(({ name }) => name.startsWith(`door ${door ?? ''}`))
     .reduce((sum, { empty_at }) => sum + Math.max(0, Math.ceil((empty_at - clock.now()) / PERIOD_MS)), 0)
 }
 
@@ -61,6 +61,6 @@ export function setFailures({ data, clock }: DataAndClock, userId: number, count
   ]
   const insert = database.query('INSERT OR REPLACE INTO allowances VALUES (?, ?, ?, ?)')
   for (const name of doors ?? all().map(({ name }) => name)) {
-    insert.run(userId, name, clock.now() + count * PERIOD_MS, clock.now())
+    insert.run(userId, `door ${name}`, clock.now() + count * PERIOD_MS, clock.now())
   }
 }

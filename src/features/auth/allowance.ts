@@ -81,7 +81,12 @@ const forgetAllowance = prepared((tx) =>
     .where(and(isOfUser, eq(allowances.name, given('name'))))
     .prepare(),
 )
-const forgetAll = prepared((tx) => tx.delete(allowances).where(isOfUser).prepare())
+const forgetAllBeginning = prepared((tx) =>
+  tx
+    .delete(allowances)
+    .where(and(isOfUser, sql`substr(${allowances.name}, 1, length(${given('prefix')})) = ${given('prefix')}`))
+    .prepare(),
+)
 const sweep = prepared((tx) =>
   tx
     .delete(allowances)
@@ -109,9 +114,9 @@ export async function resetAllowance(tx: Queries, userId: number, name: string):
   await forgetAllowance(tx).run({ userId, name })
 }
 
-/** Forgets what was used of every allowance of a user. */
-export async function resetAllowances(tx: Queries, userId: number): Promise<void> {
-  await forgetAll(tx).run({ userId })
+/** Forgets what was used of a user's allowances whose names begin so. */
+export async function resetAllowances(tx: Queries, userId: number, prefix: string): Promise<void> {
+  await forgetAllBeginning(tx).run({ userId, prefix })
 }
 
 /** Deletes what time has forgotten. */

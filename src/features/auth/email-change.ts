@@ -1,5 +1,5 @@
 /** Moving an account to another email address: asked for with both factors, and proven with a token mailed to it. */
-import { and, eq, gt, lte } from 'drizzle-orm'
+import { and, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
@@ -11,6 +11,7 @@ import type { PutMail, WithdrawMail } from '../../mail/outbox.ts'
 import { activationTopic, emailChangeTopic, resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
+import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from './allowance.ts'
 import { invalidToken } from './mailed-token.ts'
 import type { Notify } from './notices.ts'
 import { type ConfirmPassword, requireSamePassword } from './password.ts'
@@ -39,8 +40,12 @@ export type EmailChange = ReturnType<typeof createEmailChange>
 
 /** ASVS V6.5.5: what is sent out of band lives ten minutes. */
 const TTL_MS = 10 * 60 * 1000
-/** A user can't have the panel flood somebody's mailbox. */
-const MAIL_INTERVAL_MS = 60 * 1000
+/**
+ * A user can't have the panel flood somebody's mailbox: one email at once, the next after a minute, then two, four and so on
+ * up to an hour.
+ */
+const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
+const ALLOWANCE = 'email to a new address'
 
 export function createEmailChange(options: EmailChangeOptions) {
   const {
@@ -57,21 +62,23 @@ export function createEmailChange(options: EmailChangeOptions) {
     publicUrl,
   } = options
 
-  /** @throws AppError `conflict` when a mail went out within the minute */
+  /** The newest token alone is good: the one before may have gone to a mistyped address. @throws AppError `conflict` */
   async function issue(tx: Queries, userId: number, email: string): Promise<string> {
     const token = newToken()
     const createdAt = clock.now()
-    const newest = { email, tokenHash: sha256(token), createdAt, expiresAt: createdAt + TTL_MS }
-    const issued = await tx
+    const used = (await readAllowances(tx, userId, [ALLOWANCE])).get(ALLOWANCE)
+    const after = spendAllowance(EMAILS, used, createdAt)
+    if (!after) {
+      throw new AppError('conflict', 'An email was sent a short while ago; look for it first, and try again later')
+    }
+    await writeAllowance(tx, userId, ALLOWANCE, after)
+    const [user] = await tx.select({ updatedAt: users.updatedAt }).from(users).where(eq(users.id, userId))
+    const expiresAt = createdAt + TTL_MS
+    const newest = { email, tokenHash: sha256(token), userUpdatedAt: user?.updatedAt ?? 0, createdAt, expiresAt }
+    await tx
       .insert(emailChanges)
       .values({ userId, ...newest })
-      .onConflictDoUpdate({
-        target: emailChanges.userId,
-        set: newest,
-        setWhere: lte(emailChanges.createdAt, createdAt - MAIL_INTERVAL_MS),
-      })
-      .returning({ userId: emailChanges.userId })
-    if (issued.length === 0) throw new AppError('conflict', 'A mail was sent within the last minute; wait for it first')
+      .onConflictDoUpdate({ target: emailChanges.userId, set: newest })
     return token
   }
 
@@ -101,7 +108,7 @@ export function createEmailChange(options: EmailChangeOptions) {
      * Mails a token to the new address. Whether another user has it is not told, and then no mail is sent.
      *
      * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `validation_error`, and
-     * `conflict` where no mail can be sent, or one was within the minute
+     * `conflict` where no mail can be sent, or one was a short while ago
      */
     async request(caller: Caller, { email: wanted, password, totpCode }: EmailChangeRequest): Promise<void> {
       const { userId } = caller
@@ -155,7 +162,7 @@ export function createEmailChange(options: EmailChangeOptions) {
           .from(users)
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
         // Whatever was done to the account since, such as disabling it or another second factor, ends what was asked before.
-        if (!spent || !user || user.updatedAt > spent.createdAt) {
+        if (!spent || !user || user.updatedAt !== spent.userUpdatedAt) {
           throw invalidToken(incidents, stranger, 'auth.email_change')
         }
         await apply(tx, stranger, user.id, spent.email)

@@ -13,7 +13,8 @@ import type { PutMail } from '../../mail/outbox.ts'
 import { resetTopic } from '../../mail/topics.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
-import { countStranger } from './throttle.ts'
+import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from './allowance.ts'
+import { countStranger, isKnownAddress } from './throttle.ts'
 import type { WriteAs } from './write-as.ts'
 
 export type PasswordResetOptions = {
@@ -31,8 +32,11 @@ export type PasswordReset = ReturnType<typeof createPasswordReset>
 
 /** ASVS V6.5.5: what is sent out of band lives ten minutes. */
 const RESET_TTL_MS = 10 * 60 * 1000
-/** Of any number of requests for one account, one a minute sends a mail: a mailbox can't be flooded. */
-const MAIL_INTERVAL_MS = 60 * 1000
+/**
+ * Of any number of requests for one account, one sends an email at once, the next after a minute, then two, four and so on up
+ * to an hour: a mailbox can't be flooded. Requests from addresses that the user knows have this for themselves.
+ */
+const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
 /** About what a second of writing answers. */
 const MAX_WAITING = 1000
 
@@ -42,20 +46,18 @@ export function createPasswordReset(options: PasswordResetOptions) {
   const waiting = new Map<string, Stranger>()
   let answering = Promise.resolve()
 
-  /** @returns false when a mail with an older token went out within the minute */
-  async function issue(tx: Queries, userId: number, token: string): Promise<boolean> {
+  /** Tokens from earlier emails stay valid. @returns false when it is too early for another email */
+  async function issue(tx: Queries, userId: number, { origin }: Stranger, token: string): Promise<boolean> {
     const createdAt = clock.now()
-    const newest = { tokenHash: sha256(token), createdAt, expiresAt: createdAt + RESET_TTL_MS }
-    const issued = await tx
-      .insert(passwordTokens)
-      .values({ userId, purpose: 'reset', ...newest })
-      .onConflictDoUpdate({
-        target: [passwordTokens.userId, passwordTokens.purpose],
-        set: newest,
-        setWhere: lte(passwordTokens.createdAt, createdAt - MAIL_INTERVAL_MS),
-      })
-      .returning({ id: passwordTokens.id })
-    return issued.length > 0
+    const isKnown = await isKnownAddress(tx, userId, origin.group, createdAt)
+    const name = isKnown ? 'reset email, known address' : 'reset email'
+    const used = (await readAllowances(tx, userId, [name])).get(name)
+    const after = spendAllowance(EMAILS, used, createdAt)
+    if (!after) return false
+    await writeAllowance(tx, userId, name, after)
+    const row = { tokenHash: sha256(token), createdAt, expiresAt: createdAt + RESET_TTL_MS }
+    await tx.insert(passwordTokens).values({ userId, purpose: 'reset', ...row })
+    return true
   }
 
   /**
@@ -70,7 +72,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
         .select({ id: users.id, email: users.email })
         .from(users)
         .where(and(eq(users.email, email), eq(users.status, 'active')))
-      if (!user || !(await issue(tx, user.id, token))) {
+      if (!user || !(await issue(tx, user.id, stranger, token))) {
         const reason = user ? 'rate_limited' : 'not_found'
         incidents.failed(stranger, { action: 'auth.password_reset_request', accountId: user?.id ?? null }, reason)
         return countStranger(tx)

@@ -47,7 +47,7 @@ export function passwordRoutes({ guard, password, passwordReset }: PasswordRoute
           id: 'requestPasswordReset',
           summary: 'Ask for a mail to set a new password with',
           description:
-            'Answers the same whether or not the address is known. The token of the newest mail is valid for ten minutes; one mail a minute is sent.',
+            'Answers the same whether or not the address is known. Each token is valid for ten minutes, and the first that is used voids the others. Emails to one account go out at intervals that grow from one minute to an hour.',
           tag,
           body: true,
           data: t.Null(),

@@ -69,8 +69,7 @@ export function createPasswordService(options: PasswordOptions) {
     const changes = { passwordHash: hash, totpPendingSecret: null, updatedAt: now }
     await tx.update(users).set(changes).where(eq(users.id, userId))
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
-    // Not deleted: it tells when the last mail went out, and a mailbox must not be flooded.
-    await tx.update(emailChanges).set({ expiresAt: now }).where(eq(emailChanges.userId, userId))
+    await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
     await endSessions(tx, userId, keepSessionId)
     await notify(tx, userId, { kind: 'password_set' }, actor)
   }

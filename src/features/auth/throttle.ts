@@ -46,11 +46,14 @@ const NOBODY = 0
  * Where an attempt comes in: each door of an account has an allowance of its own, and an attempt counts at one of them.
  * `strangers` is for all unknown addresses together.
  */
-export type Door = 'strangers' | 'reset' | `address ${string}` | `session ${number}`
+export type Door = 'door strangers' | 'door reset' | `door address ${string}` | `door session ${number}`
 
+const DOORS = 'door '
+const STRANGERS: Door = 'door strangers'
+const RESET: Door = 'door reset'
 const NOTICE = 'notice'
-const doorOfAddress = (addressGroup: string): Door => `address ${addressGroup}`
-const doorOfSession = (caller: Caller): Door => `session ${sessionIdOf(caller)}`
+const doorOfAddress = (addressGroup: string): Door => `door address ${addressGroup}`
+const doorOfSession = (caller: Caller): Door => `door session ${sessionIdOf(caller)}`
 
 const isAddress = and(
   eq(knownAddresses.userId, given('userId')),
@@ -120,9 +123,10 @@ export function createThrottle({ store, clock, log, audit, writeAs, notify }: Th
   /** The doors of a login from an address, in the order in which they are tried. */
   async function doorsFor(queries: Queries, userId: number, addressGroup: string): Promise<Door[]> {
     const [address] = await findAddress(queries).all({ userId, addressGroup })
-    const isKnown = address !== undefined && address.lastLoginAt > clock.now() - KNOWN_MS
-    const wasReset = address !== undefined && (address.resetAt ?? 0) > clock.now() - RESET_MS
-    return [...(isKnown ? [doorOfAddress(addressGroup)] : []), ...(wasReset ? (['reset'] as const) : []), 'strangers']
+    const now = clock.now()
+    const isKnown = address !== undefined && address.lastLoginAt > now - KNOWN_MS
+    const wasReset = address !== undefined && (address.resetAt ?? 0) > now - RESET_MS
+    return [...(isKnown ? [doorOfAddress(addressGroup)] : []), ...(wasReset ? [RESET] : []), STRANGERS]
   }
 
   /** @returns the first door that is open, and what is stored once an attempt has come through it */
@@ -159,7 +163,7 @@ export function createThrottle({ store, clock, log, audit, writeAs, notify }: Th
     const after = spendAllowance(NOTICES, before, clock.now())
     if (!after) return
     await writeAllowance(tx, userId, NOTICE, after)
-    const inSession = door.startsWith('session')
+    const inSession = door.startsWith('door session')
     await notify(tx, userId, { kind: inSession ? 'session_attempts_slowed' : 'login_attempts_slowed' })
     await audit(tx, panel, { action: 'auth.throttle', accountId: userId, target: { type: 'user', id: userId } })
   }
@@ -198,7 +202,7 @@ export function createThrottle({ store, clock, log, audit, writeAs, notify }: Th
       const id = userId ?? NOBODY
       const doors = await doorsFor(store.read, id, addressGroup)
       const open = await findOpenDoor(store.read, id, doors)
-      return open !== undefined && open.door !== 'strangers'
+      return open !== undefined && open.door !== STRANGERS
     },
 
     /**
@@ -256,6 +260,17 @@ export function createThrottle({ store, clock, log, audit, writeAs, notify }: Th
   }
 }
 
+/** Whether a user has logged in from an address within 30 days. */
+export async function isKnownAddress(
+  queries: Queries,
+  userId: number,
+  addressGroup: string,
+  nowMs: number,
+): Promise<boolean> {
+  const [address] = await findAddress(queries).all({ userId, addressGroup })
+  return address !== undefined && address.lastLoginAt > nowMs - KNOWN_MS
+}
+
 /** Writes as much as counting for a user does, so that an email that nobody has costs a commit too. */
 export async function countStranger(tx: Queries): Promise<void> {
   await countAtStrangers(tx).run()
@@ -268,5 +283,5 @@ export async function forgive(tx: Queries, caller: Caller): Promise<void> {
 
 /** Forgets the failed attempts at a user's account, at every door. */
 export async function forgiveAll(tx: Queries, userId: number): Promise<void> {
-  await resetAllowances(tx, userId)
+  await resetAllowances(tx, userId, DOORS)
 }

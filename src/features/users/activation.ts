@@ -1,4 +1,5 @@
 /** The token with which a new user sets the first password, and the mail that brings it. */
+import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
 import type { Queries } from '../../db/store.ts'
@@ -28,11 +29,12 @@ export function createIssueActivation({ clock, putMail, publicUrl }: ActivationO
     const token = newToken()
     const createdAt = clock.now()
     const expiresAt = createdAt + ACTIVATION_TTL_MS
-    const newest = { tokenHash: sha256(token), createdAt, expiresAt }
+    await tx
+      .delete(passwordTokens)
+      .where(and(eq(passwordTokens.userId, userId), eq(passwordTokens.purpose, 'activation')))
     await tx
       .insert(passwordTokens)
-      .values({ userId, purpose: 'activation', ...newest })
-      .onConflictDoUpdate({ target: [passwordTokens.userId, passwordTokens.purpose], set: newest })
+      .values({ userId, purpose: 'activation', tokenHash: sha256(token), createdAt, expiresAt })
     if (publicUrl !== undefined) {
       await putMail(tx, {
         to: email,
