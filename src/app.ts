@@ -2,9 +2,11 @@
 import { Elysia } from 'elysia'
 import type { Context } from './context.ts'
 import { docsRoutes } from './docs/routes.ts'
+import { adminApiKeyRoutes } from './features/api-keys/admin-routes.ts'
 import { apiKeyRoutes } from './features/api-keys/routes.ts'
 import { auditRoutes } from './features/audit/routes.ts'
 import { adminSessionRoutes } from './features/auth/admin-routes.ts'
+import { administrationRoutes } from './features/auth/administration-routes.ts'
 import { emailRoutes } from './features/auth/email-routes.ts'
 import { passwordRoutes } from './features/auth/password-routes.ts'
 import { authRoutes } from './features/auth/routes.ts'
@@ -81,6 +83,8 @@ function routes(context: Context, guard: Guard) {
     .use(userRoutes({ guard, users, answerOnce }))
     .use(adminSubscriptionRoutes({ guard, subscriptions, answerOnce }))
     .use(adminSessionRoutes({ guard, sessions, getUser: users.get }))
+    .use(adminApiKeyRoutes({ guard, apiKeys, getUser: users.get }))
+    .use(administrationRoutes({ guard, administration: context.administration }))
     .use(settingRoutes({ guard, settings }))
     .use(auditRoutes({ guard, audit }))
   return new Elysia(strict).use(healthRoutes({ guard, check: context.health.check })).use(api)

@@ -37,7 +37,7 @@ import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
 import { createIssueActivation } from './features/users/activation.ts'
 import { createInitialAdmin } from './features/users/initial-admin.ts'
-import { createUsers } from './features/users/users.ts'
+import { createUsers, requireManageable } from './features/users/users.ts'
 import { createAccessTokens } from './http/access-token.ts'
 import { createPageCache } from './http/page-cache.ts'
 import { parseRanges } from './limiter/address.ts'
@@ -136,9 +136,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     sendsMail: mailer !== undefined,
     publicUrl: config.publicUrl,
     onPasswordChange: initialAdmin.forget,
+    requireManageable,
   })
   const { passwordReset, throttle } = auth
-  const subscriptions = createSubscriptions(essentials)
+  const subscriptions = createSubscriptions({ ...essentials, notify })
   const apiKeys = createApiKeys({
     ...essentials,
     flushUsage: usage.settle,
@@ -146,6 +147,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     withFreshCode: auth.secondFactor.withFreshCode,
     findSubscription: subscriptions.findOwn,
     maxKeys: async (tx) => (await readSettings(tx)).maxApiKeys,
+    requireManageable,
   })
   const expiryNotices = createExpiryNotices({ store, clock, notify })
   const sites = createSites({

@@ -87,7 +87,7 @@ export function addUser(program: Command): void {
   oneUser('unlock', {
     description: 'let a user whose account is throttled try again',
     async act(context, found) {
-      await context.throttle.unlock(operator, found.id)
+      await context.administration.unlock(operator, found.id)
       return found
     },
     said: ({ email }) => `Unlocked ${email}; failed logins count from zero again.`,

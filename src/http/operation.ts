@@ -45,6 +45,7 @@ const refusals: Record<Access, ErrorCode[]> = {
   enrolling: ['not_authenticated', 'ip_not_allowed', 'forbidden'],
   session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
   admin: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
+  admin_session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
 }
 
 /** A mistyped parameter is refused, also where a route takes none; one that does overwrites this. */

@@ -8,16 +8,16 @@ import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Principal } from '../../core/principal.ts'
 import type { Scope } from '../../core/scope.ts'
-import { formatTimestamp } from '../../core/timestamp.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
-import type { Details } from '../audit/events.ts'
 import type { Notify } from '../auth/notices.ts'
 import type { WithFreshCode } from '../auth/second-factor.ts'
 import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
+import type { RequireManageable } from '../users/users.ts'
 import { noticesPast } from './expiry-notices.ts'
+import { createRecord, timeOrNull } from './record.ts'
 import { type ApiKey, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
 import { newSecret } from './secret.ts'
 
@@ -38,6 +38,7 @@ export type ApiKeysOptions = {
   withFreshCode: WithFreshCode
   /** @throws AppError `not_found`, `forbidden` */
   findSubscription(principal: Principal, id: number, queries: Queries): Promise<unknown>
+  requireManageable: RequireManageable
   /** How many keys a user may have. */
   maxKeys(tx: Queries): Promise<number>
 }
@@ -66,7 +67,20 @@ type Proof = { totpCode: string | undefined }
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 export function createApiKeys(options: ApiKeysOptions) {
-  const { store, clock, audit, writeAs, flushUsage, notify, withFreshCode, findSubscription, maxKeys } = options
+  const {
+    store,
+    clock,
+    audit,
+    writeAs,
+    flushUsage,
+    notify,
+    withFreshCode,
+    findSubscription,
+    maxKeys,
+    requireManageable,
+  } = options
+
+  const record = createRecord(audit)
 
   function requireFuture(expiresAt: number | null | undefined): void {
     if (typeof expiresAt === 'number' && expiresAt <= clock.now()) {
@@ -109,17 +123,6 @@ export function createApiKeys(options: ApiKeysOptions) {
       ...(subscriptionId !== null && { subscriptionId }),
     })
     return { row, key }
-  }
-
-  async function record(
-    tx: Queries,
-    actor: Actor,
-    action: 'api_key.create' | 'api_key.change' | 'api_key.rotate' | 'api_key.delete',
-    { id, userId, name, keyPrefix }: ApiKey,
-    details: Details = {},
-  ): Promise<void> {
-    const target = { type: 'api_key' as const, id }
-    await audit(tx, actor, { action, accountId: userId, target, details: { name, keyPrefix, ...details } })
   }
 
   const present = (row: ApiKey) => withoutPast(row, clock.now())
@@ -254,11 +257,24 @@ export function createApiKeys(options: ApiKeysOptions) {
       })
     },
 
-    /** Deletes anybody's key, for the command line. @throws AppError `not_found` */
-    async revoke(actor: Actor, id: number): Promise<ApiKey> {
+    /**
+     * Deletes a key of somebody else, and tells its user. For administrators and the command line.
+     *
+     * @param ofUserId whose it must be; undefined for anybody's
+     * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator's
+     */
+    async revoke(actor: Actor, id: number, ofUserId?: number): Promise<ApiKey> {
       return writeAs(actor, async (tx, actor) => {
-        const [revoked] = await tx.delete(apiKeys).where(eq(apiKeys.id, id)).returning()
-        if (!revoked) throw new AppError('not_found', 'no API key has this id')
+        if (ofUserId !== undefined) await requireManageable(tx, actor, ofUserId, 'revoke a key of an administrator')
+        const ofUser = ofUserId === undefined ? undefined : eq(apiKeys.userId, ofUserId)
+        const [revoked] = await tx
+          .delete(apiKeys)
+          .where(and(eq(apiKeys.id, id), ofUser))
+          .returning()
+        if (!revoked)
+          throw new AppError('not_found', ofUser ? 'The user has no such API key' : 'no API key has this id')
+        const { userId, name, keyPrefix: prefix } = revoked
+        await notify(tx, userId, { kind: 'api_key_deleted', name, prefix }, actor)
         await record(tx, actor, 'api_key.delete', revoked)
         return revoked
       })
@@ -274,8 +290,4 @@ export function createApiKeys(options: ApiKeysOptions) {
       })
     },
   }
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : formatTimestamp(ms)
 }

@@ -37,6 +37,7 @@ export const ACTIONS = [
   'api_key.rotate',
   /** Guessing at an account was slowed down, and its owner told. */
   'auth.throttle',
+  'subscription.delete',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]

@@ -83,7 +83,7 @@ export function createEmailChange(options: EmailChangeOptions) {
   }
 
   /** Tells the old address, which can still do something about it, and voids what was mailed there, or is about to be. */
-  async function apply(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
+  async function replaceWithin(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
     await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
     for (const topic of [activationTopic(userId), resetTopic(userId)]) await withdrawMail(tx, topic)
     await notify(tx, userId, { kind: 'email_changed', email }, actor)
@@ -93,7 +93,7 @@ export function createEmailChange(options: EmailChangeOptions) {
       .set({ email, updatedAt: clock.now() })
       .where(eq(users.id, userId))
       .catch((error) => {
-        throw isUniqueViolation(error) ? new AppError('conflict', 'email: another user has this address') : error
+        throw isUniqueViolation(error) ? emailTaken() : error
       })
     await audit(tx, actor, {
       action: 'auth.email_change',
@@ -165,22 +165,31 @@ export function createEmailChange(options: EmailChangeOptions) {
         if (!spent || !user || user.updatedAt !== spent.userUpdatedAt) {
           throw invalidToken(incidents, stranger, 'auth.email_change')
         }
-        await apply(tx, stranger, user.id, spent.email)
+        await replaceWithin(tx, stranger, user.id, spent.email)
       })
     },
 
     /** Moves the account of a user who lost the mailbox. For the command line. @throws AppError `conflict` */
     async replace(actor: Actor, userId: number, email: string): Promise<void> {
-      await writeAs(actor, (tx, actor) => apply(tx, actor, userId, email.toLowerCase()))
+      await writeAs(actor, (tx, actor) => replaceWithin(tx, actor, userId, email.toLowerCase()))
     },
+
+    replaceWithin,
   }
 }
 
 /** @throws AppError `validation_error` for the user's present address */
-async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
+export async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
   if ((await queries.$count(users, and(eq(users.id, userId), eq(users.email, email)))) === 0) return
   throw new AppError('validation_error', 'email: must not be the present one')
 }
+
+/** @throws AppError `conflict` for an address that a user has */
+export async function requireFreeEmail(queries: Queries, email: string): Promise<void> {
+  if ((await queries.$count(users, eq(users.email, email))) > 0) throw emailTaken()
+}
+
+const emailTaken = () => new AppError('conflict', 'email: another user has this address')
 
 function confirmText(oldEmail: string, newEmail: string, link: string): string {
   return [

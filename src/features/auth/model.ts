@@ -45,6 +45,9 @@ export const PasswordChange = closed({
   totp_code: codeWhenEnrolled(),
 })
 export const EmailChange = closed({ email: emailAddress(), password: password(), totp_code: codeWhenEnrolled() })
+/** An administrator's own factors, for what is done to the account of somebody else. */
+export const OwnFactors = closed({ password: password(), totp_code: codeWhenEnrolled() })
+export const UserEmailChange = closed({ email: emailAddress(), password: password(), totp_code: codeWhenEnrolled() })
 export const EmailConfirm = closed({ token: mailedToken() })
 export const PasswordResetRequest = closed({ email: emailAddress() })
 export const PasswordConfirm = closed({

@@ -25,6 +25,10 @@ export type Notice =
   | { kind: 'new_address'; address: string }
   | { kind: 'login_attempts_slowed' }
   | { kind: 'session_attempts_slowed' }
+  | { kind: 'api_key_deleted'; name: string; prefix: string }
+  | { kind: 'account_unlocked' }
+  /** With so many sites and API keys that were bound to it. */
+  | { kind: 'subscription_deleted'; name: string; sites: number; apiKeys: number }
 
 /**
  * Tells a user, in the transaction of what happened.
@@ -118,6 +122,25 @@ function wordsFor(notice: Notice, author: Author): { subject: string; event: str
         event: `An API key of your account expires, and what uses it will stop.${key(notice)}`,
         advice: 'If it is still needed, give it a new expiry, or create another key and put it in its place.',
       }
+    case 'api_key_deleted': {
+      const { name, prefix } = notice
+      return {
+        subject: 'An API key was deleted',
+        event: `An API key of your account was deleted, and what uses it has stopped.\nName: ${quote(name)}\nBegins with: ${prefix}`,
+      }
+    }
+    case 'account_unlocked':
+      return {
+        subject: 'Your account was unlocked',
+        event: 'Failed attempts to log in to your account were forgotten, and you can log in from everywhere.',
+      }
+    case 'subscription_deleted': {
+      const { name, sites, apiKeys } = notice
+      return {
+        subject: 'A subscription was deleted',
+        event: `A subscription of yours was deleted.\nName: ${quote(name)}\nSites deleted with it: ${sites}\nAPI keys deleted with it: ${apiKeys}`,
+      }
+    }
     case 'new_address':
       return {
         subject: 'Login from a new address',

@@ -9,6 +9,9 @@ import type { Outbox } from '../../mail/outbox.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { RequireManageable } from '../users/users.ts'
+import { createAdministration } from './administration.ts'
+import { createWithBothFactors } from './both-factors.ts'
 import { createEmailChange } from './email-change.ts'
 import { createLogin } from './login.ts'
 import type { Notify } from './notices.ts'
@@ -41,6 +44,7 @@ export type AuthServicesOptions = {
   publicUrl: string | undefined
   /** Told after a user's password has changed. */
   onPasswordChange(userId: number): Promise<void>
+  requireManageable: RequireManageable
 }
 
 export function createAuthServices(options: AuthServicesOptions) {
@@ -63,16 +67,25 @@ export function createAuthServices(options: AuthServicesOptions) {
     onChange: options.onPasswordChange,
   })
   const confirmed = { ...essentials, secondFactor, confirmPassword: password.confirm }
+  const twoFactor = createTwoFactor({ ...confirmed, throttle, isRequired: options.isTwoFactorRequired })
+  const emailChange = createEmailChange({
+    ...confirmed,
+    putMail,
+    withdrawMail: outbox.withdraw,
+    publicUrl: options.sendsMail ? options.publicUrl : undefined,
+  })
   return {
     throttle,
     secondFactor,
     password,
-    twoFactor: createTwoFactor({ ...confirmed, throttle, isRequired: options.isTwoFactorRequired }),
-    emailChange: createEmailChange({
-      ...confirmed,
-      putMail,
-      withdrawMail: outbox.withdraw,
-      publicUrl: options.sendsMail ? options.publicUrl : undefined,
+    twoFactor,
+    emailChange,
+    administration: createAdministration({
+      ...essentials,
+      withBothFactors: createWithBothFactors(confirmed),
+      emailChange,
+      twoFactor,
+      requireManageable: options.requireManageable,
     }),
     login: createLogin({
       ...essentials,

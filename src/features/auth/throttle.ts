@@ -1,6 +1,6 @@
 /** Throttles guesses at an account, over all addresses, without letting a stranger lock the owner out. */
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
-import { type Actor, type Caller, panel } from '../../core/actor.ts'
+import { type Caller, panel } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import { sessionIdOf } from '../../core/principal.ts'
@@ -21,7 +21,6 @@ import {
   writeAllowance,
 } from './allowance.ts'
 import type { Notify } from './notices.ts'
-import type { WriteAs } from './write-as.ts'
 
 const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * MINUTE_MS
@@ -110,13 +109,12 @@ export type ThrottleOptions = {
   clock: Clock
   log: Log
   audit: RecordAudit
-  writeAs: WriteAs
   notify: Notify
 }
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ store, clock, log, audit, writeAs, notify }: ThrottleOptions) {
+export function createThrottle({ store, clock, log, audit, notify }: ThrottleOptions) {
   /** Users at whose account a door has narrowed, and which, until they are told. */
   const narrowed = new Map<number, Door>()
 
@@ -232,14 +230,6 @@ export function createThrottle({ store, clock, log, audit, writeAs, notify }: Th
       } else {
         await noteReset(tx).run({ userId, addressGroup, now })
       }
-    },
-
-    /** Lets a throttled user try again from everywhere. */
-    async unlock(actor: Actor, userId: number): Promise<void> {
-      await writeAs(actor, async (tx, actor) => {
-        await forgiveAll(tx, userId)
-        await audit(tx, actor, { action: 'auth.unlock', accountId: userId, target: { type: 'user', id: userId } })
-      })
     },
 
     /**

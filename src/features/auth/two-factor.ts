@@ -85,6 +85,20 @@ export function createTwoFactor(options: TwoFactorOptions) {
     throw new AppError('conflict', 'Two-factor authentication is required here and stays on')
   }
 
+  /** See `reset`. */
+  async function resetWithin(tx: Queries, actor: Actor, userId: number): Promise<boolean> {
+    if (!(await isEnrolled(tx, userId))) return false
+    await removeTwoFactor(tx, userId, clock.now())
+    await endSessions(tx, userId)
+    await notify(tx, userId, { kind: 'two_factor_reset' }, actor)
+    await audit(tx, actor, {
+      action: 'auth.two_factor_reset',
+      accountId: userId,
+      target: { type: 'user', id: userId },
+    })
+    return true
+  }
+
   const auditOwn = (tx: Queries, caller: Caller, action: Action) =>
     audit(tx, caller, { action, accountId: caller.userId, target: { type: 'user', id: caller.userId } })
 
@@ -190,19 +204,10 @@ export function createTwoFactor(options: TwoFactorOptions) {
      * @returns whether it was on; where it was not, nothing is done and nobody told
      */
     async reset(actor: Actor, userId: number): Promise<boolean> {
-      return writeAs(actor, async (tx, actor) => {
-        if (!(await isEnrolled(tx, userId))) return false
-        await removeTwoFactor(tx, userId, clock.now())
-        await endSessions(tx, userId)
-        await notify(tx, userId, { kind: 'two_factor_reset' }, actor)
-        await audit(tx, actor, {
-          action: 'auth.two_factor_reset',
-          accountId: userId,
-          target: { type: 'user', id: userId },
-        })
-        return true
-      })
+      return writeAs(actor, (tx, actor) => resetWithin(tx, actor, userId))
     },
+
+    resetWithin,
   }
 }
 
@@ -216,6 +221,6 @@ async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Prom
 }
 
 /** @throws AppError `conflict` when 2FA is off */
-async function requireEnrolled(queries: Queries, userId: number): Promise<void> {
+export async function requireEnrolled(queries: Queries, userId: number): Promise<void> {
   if (!(await isEnrolled(queries, userId))) throw new AppError('conflict', 'Two-factor authentication is off')
 }

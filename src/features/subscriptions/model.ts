@@ -44,6 +44,15 @@ export const subscriptionFilter = {
   status: t.Optional(status('Only subscriptions of this status')),
 }
 
+export const deletionQuery = {
+  delete_sites: t.Optional(
+    choice(
+      ['true', 'false'],
+      'Whether the sites of the subscription are deleted with it; one with sites stays otherwise',
+    ),
+  ),
+}
+
 export const SubscriptionModel = t.Object(
   {
     id: idOut(),

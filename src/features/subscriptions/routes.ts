@@ -1,6 +1,7 @@
 /** `/subscriptions`, a customer's own, and `/admin/subscriptions`, everybody's. */
 import { Elysia, t } from 'elysia'
 import { preconditionOf, representPage, sendChanged, sendPage, sendResource } from '../../http/conditional.ts'
+import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import type { AnswerOnce } from '../../http/idempotency.ts'
 import { operation } from '../../http/operation.ts'
@@ -11,6 +12,7 @@ import {
   ChangeOwnSubscription,
   ChangeSubscription,
   CreateSubscription,
+  deletionQuery,
   SubscriptionModel,
   subscriptionFilter,
   toSubscription,
@@ -187,6 +189,31 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
         }),
         params: idParams('Subscription id'),
         body: ChangeSubscription,
+      },
+    )
+    .delete(
+      '/:id',
+      async ({ visit, params, query }) => {
+        const precondition = preconditionOf(visit, toSubscription)
+        const deleteSites = query.delete_sites === 'true'
+        await subscriptions.remove(callerOf(visit), toInteger(params.id), { deleteSites }, precondition)
+        return envelope(null, 'Subscription deleted')
+      },
+      {
+        ...operation('admin', {
+          id: 'deleteSubscription',
+          summary: 'Delete a subscription',
+          description:
+            'With the API keys that are bound to it. One that has sites is deleted with `delete_sites=true` alone, which takes the scope `sites:write` too. Where it was the default, the oldest other one of the user becomes it. The user is told by email.',
+          scope: 'subscriptions:write',
+          tag,
+          guarded: true,
+          data: t.Null(),
+          message: 'Subscription deleted',
+          errors: ['not_found', 'conflict'],
+        }),
+        params: idParams('Subscription id'),
+        query: closed(deletionQuery),
       },
     )
 }

@@ -7,10 +7,12 @@ import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
+import { requireScope } from '../../core/rights.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
-import { subscriptions, users } from '../../db/tables.ts'
+import { apiKeys, sites, subscriptions, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
+import type { Notify } from '../auth/notices.ts'
 import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 
@@ -36,7 +38,13 @@ export type SubscriptionChanges = {
 
 export type SubscriptionFilter = { id?: number; userId?: number; status?: Subscription['status'] }
 
-export type SubscriptionsOptions = { store: ReadStore; clock: Clock; audit: RecordAudit; writeAs: WriteAs }
+export type SubscriptionsOptions = {
+  store: ReadStore
+  clock: Clock
+  audit: RecordAudit
+  writeAs: WriteAs
+  notify: Notify
+}
 
 // Prepared: nearly every request of a customer begins with it.
 const defaultOfUser = prepared((queries) =>
@@ -49,7 +57,7 @@ const defaultOfUser = prepared((queries) =>
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-export function createSubscriptions({ store, clock, audit, writeAs }: SubscriptionsOptions) {
+export function createSubscriptions({ store, clock, audit, writeAs, notify }: SubscriptionsOptions) {
   async function find(id: number, queries: Queries = store.read): Promise<Subscription> {
     const [subscription] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
     if (!subscription) throw new AppError('not_found', 'No such subscription')
@@ -212,5 +220,47 @@ export function createSubscriptions({ store, clock, audit, writeAs }: Subscripti
         return find(id, tx)
       })
     },
+
+    /**
+     * Deletes a subscription and the API keys that are bound to it, and tells its user. One with sites is deleted with them
+     * only where that is asked for. The user's oldest other one becomes the default, where this one was it.
+     *
+     * @param deleteSites whether its sites may go with it
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` where it has sites that may not go, `scope_missing` to
+     * a key with scopes that may not delete sites
+     */
+    async remove(
+      caller: Caller,
+      id: number,
+      { deleteSites }: { deleteSites: boolean },
+      precondition?: Precondition<Subscription>,
+    ): Promise<void> {
+      await writeAs(caller, async (tx, caller) => {
+        if (deleteSites) requireScope(caller, 'sites:write')
+        const found = await find(id, tx)
+        precondition?.(found)
+        const { userId, name } = found
+        const siteCount = await tx.$count(sites, eq(sites.subscriptionId, id))
+        if (siteCount > 0 && !deleteSites) throw hasSites(siteCount)
+        const keyCount = await tx.$count(apiKeys, eq(apiKeys.subscriptionId, id))
+        await tx.delete(subscriptions).where(eq(subscriptions.id, id))
+        await ensureDefault(tx, userId)
+        await notify(tx, userId, { kind: 'subscription_deleted', name, sites: siteCount, apiKeys: keyCount }, caller)
+        await audit(tx, caller, {
+          action: 'subscription.delete',
+          accountId: userId,
+          target: { type: 'subscription', id },
+          details: { name, sites: siteCount, apiKeys: keyCount },
+        })
+      })
+    },
   }
+}
+
+function hasSites(count: number): AppError {
+  const sites = count === 1 ? 'a site, which' : `${count} sites, which`
+  return new AppError(
+    'conflict',
+    `The subscription has ${sites} would be deleted with it: delete them first, or send delete_sites=true`,
+  )
 }

@@ -196,6 +196,20 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
 }
 
 /**
+ * The user about whose account an administrator does something.
+ *
+ * @param what is done, where the user is an administrator: after "may not"
+ * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator
+ */
+export type RequireManageable = (queries: Queries, actor: Actor, id: number, what: string) => Promise<void>
+
+export const requireManageable: RequireManageable = async (queries, actor, id, what) => {
+  const [user] = await queries.select({ role: users.role }).from(users).where(eq(users.id, id))
+  if (!user) throw new AppError('not_found', 'No such user')
+  if (user.role === 'admin') requireWithoutScopes(actor, what)
+}
+
+/**
  * In WHERE rather than a read before: two administrators who demote each other at once can't both succeed. One who was
  * invited and has no password yet doesn't count, for nobody could log in if the invitation ran out.
  */

@@ -8,7 +8,7 @@ import { PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 type Entry = { action: string; result: string; reason: string | null; details: Record<string, unknown> }
 
 /** What happened, where no request or answer has a field for it. */
-const ONLY_IN_THE_LOG = ['by', 'new_address', 'previous_key_prefix', 'previous_valid_until']
+const ONLY_IN_THE_LOG = ['api_keys', 'by', 'new_address', 'previous_key_prefix', 'previous_valid_until', 'sites']
 
 let panel: Panel
 let admin: string

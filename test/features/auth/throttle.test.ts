@@ -170,7 +170,7 @@ describe('an account', () => {
   test('is opened again by the command line’s unlock', async () => {
     await newAda()
     setFailures(panel, ada.id, 20)
-    await panel.context.throttle.unlock(operator, ada.id)
+    await panel.context.administration.unlock(operator, ada.id)
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 

@@ -1,0 +1,81 @@
+/** `/admin/users/:id/email`, `/2fa/reset` and `/unlock`: how an administrator lets a user in again. */
+import { Elysia, t } from 'elysia'
+import { envelope } from '../../http/envelope.ts'
+import type { Guard } from '../../http/guard.ts'
+import { operation } from '../../http/operation.ts'
+import { idParams, toInteger } from '../../http/schema.ts'
+import { callerOf } from '../../http/visit.ts'
+import type { Administration } from './administration.ts'
+import * as model from './model.ts'
+
+const tag = 'Users'
+const OWN_FACTORS =
+  'Needs the password of the administrator who asks and, with two-factor authentication on, a code; hence a JWT and no API key.'
+
+export function administrationRoutes({ guard, administration }: { guard: Guard; administration: Administration }) {
+  return new Elysia({ prefix: '/admin/users/:id' })
+    .use(guard)
+    .post(
+      '/email',
+      async ({ visit, params, body }) => {
+        const { email, password, totp_code: totpCode } = body
+        await administration.moveEmail(callerOf(visit), toInteger(params.id), email, { password, totpCode })
+        return envelope(null, 'Email address changed')
+      },
+      {
+        ...operation('admin_session', {
+          id: 'changeUserEmail',
+          summary: 'Move a user who lost the mailbox to another email address',
+          description: `At once: the new address is not asked to confirm. The old one is told, and password resets that were mailed there are void. Sessions and API keys stay. ${OWN_FACTORS}`,
+          tag,
+          body: true,
+          data: t.Null(),
+          message: 'Email address changed',
+          errors: ['invalid_credentials', 'two_factor_required', 'two_factor_invalid', 'not_found', 'conflict'],
+        }),
+        params: idParams('User id'),
+        body: model.UserEmailChange,
+      },
+    )
+    .post(
+      '/2fa/reset',
+      async ({ visit, params, body: { password, totp_code: totpCode } }) => {
+        await administration.resetTwoFactor(callerOf(visit), toInteger(params.id), { password, totpCode })
+        return envelope(null, 'Two-factor authentication switched off')
+      },
+      {
+        ...operation('admin_session', {
+          id: 'resetUserTwoFactor',
+          summary: 'Switch two-factor authentication off for a user who lost the second factor',
+          description: `Ends all sessions of the user; the API keys stay. The user is told by email. ${OWN_FACTORS}`,
+          tag,
+          body: true,
+          data: t.Null(),
+          message: 'Two-factor authentication switched off',
+          errors: ['invalid_credentials', 'two_factor_required', 'two_factor_invalid', 'not_found', 'conflict'],
+        }),
+        params: idParams('User id'),
+        body: model.OwnFactors,
+      },
+    )
+    .post(
+      '/unlock',
+      async ({ visit, params }) => {
+        await administration.unlock(callerOf(visit), toInteger(params.id))
+        return envelope(null, 'User unlocked')
+      },
+      {
+        ...operation('admin', {
+          id: 'unlockUser',
+          summary: 'Let a user log in again after too many failed attempts',
+          description: 'Forgets the failed attempts at the account, from every address. The user is told by email.',
+          scope: 'users:write',
+          tag,
+          data: t.Null(),
+          message: 'User unlocked',
+          errors: ['not_found'],
+        }),
+        params: idParams('User id'),
+      },
+    )
+}
