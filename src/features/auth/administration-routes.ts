@@ -10,7 +10,7 @@ import * as model from './model.ts'
 
 const tag = 'Users'
 const OWN_FACTORS =
-  'Needs the password of the administrator who asks and, with two-factor authentication on, a code; hence a JWT and no API key.'
+  'Needs the password of the administrator who asks and, with two-factor authentication on, a code, which an API key cannot prove.'
 
 export function administrationRoutes({ guard, administration }: { guard: Guard; administration: Administration }) {
   return new Elysia({ prefix: '/admin/users/:id' })

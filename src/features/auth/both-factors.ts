@@ -6,7 +6,7 @@ import type { SecondFactor } from './second-factor.ts'
 import { forgive } from './throttle.ts'
 import type { WriteAs } from './write-as.ts'
 
-/** The caller's own, whoever's account it is about. The code is asked for with two-factor authentication on. */
+/** The caller's own factors, whatever account it is about. The code is asked for with two-factor authentication on. */
 export type BothFactors = { password: string; totpCode: string | undefined }
 
 /**

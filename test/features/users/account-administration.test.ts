@@ -174,7 +174,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
     expect(await isDone(ada.id, ada.email)).toBe(false)
   })
 
-  test('of nobody is 404, and no attempt in vain', async () => {
+  test('of an unknown user is 404 and counts no attempt', async () => {
     const answer = await act(999_999, boss.token)
     expect([answer.status, answer.message, failuresOf(panel, boss.id)]).toEqual([404, 'No such user', 0])
     expect((await act('abc' as never, boss.token)).status).toBe(400)
@@ -292,7 +292,7 @@ describe('a user whose account is throttled', () => {
     expect(failuresOf(panel, boss.id, 'strangers')).toBe(100)
   })
 
-  test('is unlocked by nobody else, and nobody is who has no such id', async () => {
+  test('is unlocked by nobody else, and an unknown one is 404', async () => {
     setFailures(panel, ada.id, 100, ['strangers'])
     expect((await unlock(ada.id, undefined)).status).toBe(401)
     for (const as of [ada.token, await panel.key(ada.token)]) expect((await unlock(ada.id, as)).status).toBe(403)
