@@ -9,7 +9,7 @@ const skipped = !chromiumIsInstalled && !process.env.CI
 if (skipped) process.stderr.write(`\nSKIPPED: test/docs/browser.test.ts, for there is no Chromium at ${CHROMIUM}\n\n`)
 const browserTest = skipped ? test.skip : test
 /** A browser on a busy machine is slow; a test that hangs must end all the same. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 300_000
 
 let panel: Panel
 let tls: Awaited<ReturnType<typeof serveTls>>

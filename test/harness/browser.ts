@@ -24,7 +24,12 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // A container's shared memory is small, and a renderer that runs out of it takes the browser down.
+  '--disable-dev-shm-usage',
 ]
+
+/** Of one step; a busy machine takes its time, and a test that hangs ends all the same. */
+export const BROWSER_TIMEOUT_MS = 110_000
 
 export type SentRequest = { method: string; url: URL; authorization: string | undefined }
 
@@ -40,7 +45,7 @@ export type Visit = {
 }
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS, timeout: BROWSER_TIMEOUT_MS })
 }
 
 /** Serves a panel a second time, as `ncp serve` does: over TLS, with the certificate that it makes for itself. */
@@ -59,6 +64,7 @@ export async function serveTls(panel: Panel) {
 /** Opens `url` in a profile of its own. */
 export async function visit(browser: Browser, url: string): Promise<Visit> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 1000 } })
+  context.setDefaultTimeout(BROWSER_TIMEOUT_MS)
   const requests: SentRequest[] = []
   const complaints: string[] = []
   context.on('request', (request) => {

@@ -10,7 +10,7 @@ if (skipped)
   process.stderr.write(`\nSKIPPED: test/http/cors-browser.test.ts, for there is no Chromium at ${CHROMIUM}\n\n`)
 const browserTest = skipped ? test.skip : test
 /** A browser on a busy machine is slow; a test that hangs must end all the same. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 300_000
 
 /** A page with nothing in it: what it does, the test tells it. */
 const blankPage = () =>

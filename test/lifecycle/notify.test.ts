@@ -101,8 +101,14 @@ describe('a watchdog', () => {
     await until('signs of life', () => count > 2)
 
     const hanging = Promise.withResolvers<void>()
-    const write = store.write(() => hanging.promise)
-    await Bun.sleep(20)
+    const begun = Promise.withResolvers<void>()
+    const write = store.write(() => {
+      begun.resolve()
+      return hanging.promise
+    })
+    // The probes before it are over by now, and their beats with the next turn of the event loop.
+    await begun.promise
+    await Bun.sleep(0)
     const before = count
     await Bun.sleep(100)
     expect(count).toBe(before)
