@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
+import { codeOf } from '../core/error-code.ts'
 import { formatTimestamp, parseTimestamp } from '../core/timestamp.ts'
 import { sizeOfRegularFile } from './files.ts'
 
@@ -54,23 +55,20 @@ export function readBackup(path: string): Backup {
 }
 
 function readManifest(path: string): unknown {
-  const size = sizeOfRegularFile(path, MANIFEST)
-  const reason =
-    size === undefined
-      ? 'is missing'
-      : size === 'irregular'
-        ? 'is no regular file'
-        : size > MAX_MANIFEST_BYTES
-          ? `is longer than ${MAX_MANIFEST_BYTES} bytes`
-          : undefined
-  if (reason !== undefined) throw new Error(`${path} is no backup: its ${MANIFEST} ${reason}`)
+  const refuse = (reason: string): never => {
+    throw new Error(`${path} is no backup: its ${MANIFEST} ${reason}`)
+  }
   try {
+    const size = sizeOfRegularFile(path, MANIFEST)
+    if (size === undefined) return refuse('is missing')
+    if (size === 'irregular') return refuse('is no regular file')
+    if (size > MAX_MANIFEST_BYTES) return refuse(`is longer than ${MAX_MANIFEST_BYTES} bytes`)
     return JSON.parse(readFileSync(manifestPath(path), 'utf8'))
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Error(
-      `${path} is no backup: its ${MANIFEST} ${code === undefined ? 'is damaged' : `cannot be read (${code})`}`,
-    )
+    if (error instanceof SyntaxError) return refuse('is damaged')
+    const code = codeOf(error)
+    if (code === undefined) throw error
+    return refuse(`cannot be read (${code})`)
   }
 }
 

@@ -13,11 +13,10 @@ import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { shareDirectory } from '../db/data-lock.ts'
 import { auditProblems } from '../features/audit/prove-file.ts'
-import { becomeOwnerOf } from '../system/owner.ts'
 import { BACKUP_THREAD } from '../threads.ts'
 import { confirm, withYes } from './confirm.ts'
-import { configOf, withSettings } from './flags.ts'
-import { installed } from './installation.ts'
+import { withSettings } from './flags.ts'
+import { configAsOwner, installed } from './installation.ts'
 import { isTerminal, print, printJson } from './output.ts'
 import { line, printList } from './table.ts'
 import { humanBytes, humanTime } from './units.ts'
@@ -31,8 +30,7 @@ export function addBackup(program: Command): void {
     .option('--keep <number>', 'delete the oldest beyond this many', readKeep)
     .option('--json', 'print JSON')
     .action(async ({ keep, json }: { keep?: number; json?: true }, command: Command) => {
-      const config = installed(await configOf(command))
-      becomeOwnerOf(config.data)
+      const config = installed(await configAsOwner(command))
       const release = shareDirectory(config.data)
       try {
         const directory = backupDirectory(config)
@@ -50,7 +48,7 @@ export function addBackup(program: Command): void {
     .description('list the backups, oldest first')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
-      const directory = backupDirectory(await configOf(command))
+      const directory = backupDirectory(await configAsOwner(command))
       printList({
         rows: listBackups(directory),
         json,
@@ -70,7 +68,7 @@ export function addBackup(program: Command): void {
     .description('read a whole backup, and tell whether it can be restored')
     .argument('[backup]', 'its name, or the path of its directory (default: the newest)')
     .action(async (name: string | undefined, _: unknown, command: Command) => {
-      const found = find(await configOf(command), name)
+      const found = find(await configAsOwner(command), name)
       const problems = await verifyBackup(found, auditProblems)
       if (problems.length > 0) throw new Error(`${found.path} cannot be restored:\n${problems.join('\n')}`)
       print(`${found.name} is good: version ${found.manifest.version}, schema ${found.manifest.schema}`)
@@ -80,13 +78,12 @@ export function addBackup(program: Command): void {
     .description('replace the installation by a backup, while no panel runs; the old files are kept beside it')
     .argument('<backup>', 'its name, or the path of its directory')
     .action(async (name: string, { yes }: { yes?: true }) => {
-      const config = await configOf(restore)
+      const config = await configAsOwner(restore)
       const found = find(config, name)
       const from = `${found.name} of ${formatTimestamp(found.createdAt)}`
       if (existsSync(join(config.data, DATABASE))) {
         await confirm(restore, { ask: `Replace the panel in ${config.data} by ${from}?`, yes })
       }
-      becomeOwnerOf(config.data)
       const aside = await restoreBackup({
         backup: found,
         data: config.data,

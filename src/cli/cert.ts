@@ -9,7 +9,8 @@ import { formatTimestamp } from '../core/timestamp.ts'
 import { existingCertificate, ownCertificate, ownDirectory } from '../tls/certificate.ts'
 import { isIssued, issueAndKeep } from '../tls/issued.ts'
 import type { Certificate } from '../tls/pem.ts'
-import { configOf, withSettings } from './flags.ts'
+import { withSettings } from './flags.ts'
+import { configAsOwner } from './installation.ts'
 import { print, printJson } from './output.ts'
 import { printFacts } from './table.ts'
 
@@ -20,7 +21,7 @@ export function addCert(program: Command): void {
     .description('print names, issuer, validity and fingerprint of the certificate')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
-      const facts = factsOf(certificateFor(await configOf(command)))
+      const facts = factsOf(certificateFor(await configAsOwner(command)))
       if (json) printJson(facts)
       else printFacts(facts)
     })
@@ -28,7 +29,7 @@ export function addCert(program: Command): void {
   withSettings(cert.command('renew'), ['data'])
     .description('make or order the certificate anew, whatever its age; a running panel serves it within a minute')
     .action(async (_: unknown, command: Command) => {
-      const config = await configOf(command)
+      const config = await configAsOwner(command)
       if (config.tlsCert !== undefined) {
         throw new ConfigError([
           `${labelOf(config, 'tlsCert')}: ${config.tlsCert} is renewed where it was issued; a running panel reads it again by itself`,

@@ -21,6 +21,16 @@ export function installed(config: Config): Config {
   throw new ConfigError([`${labelOf(config, 'data')}: ${config.data} holds no panel; 'ncp serve' makes one`])
 }
 
+/**
+ * The settings of a command that works in the data directory. Root becomes the owner of that from here on: a panel that was
+ * taken over could have put a link there, and root would follow it.
+ */
+export async function configAsOwner(command: Command): Promise<Config> {
+  const config = await configOf(command)
+  becomeOwnerOf(config.data)
+  return config
+}
+
 /** Opens the installation that the command's settings name, for the time of `work`. */
 export async function onInstallation(command: Command, work: (context: Context) => Promise<void>): Promise<void> {
   await withContext(installed(await configOf(command)), work)

@@ -5,9 +5,8 @@ import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { requireWhole, seizeDirectory } from '../db/data-lock.ts'
 import { type MigrationState, migrateFile, readMigrationStates } from '../db/migrate.ts'
-import { becomeOwnerOf } from '../system/owner.ts'
-import { configOf, withSettings } from './flags.ts'
-import { installed } from './installation.ts'
+import { withSettings } from './flags.ts'
+import { configAsOwner, installed } from './installation.ts'
 import { print } from './output.ts'
 import { printList } from './table.ts'
 import { humanTime } from './units.ts'
@@ -41,8 +40,7 @@ export function addMigrate(program: Command): void {
       'apply what is pending, as ncp serve does at its start; a copy from before is kept beside the database',
     )
     .action(async (_: unknown, command: Command) => {
-      const { data } = installed(await configOf(command))
-      becomeOwnerOf(data)
+      const { data } = installed(await configAsOwner(command))
       const path = join(data, 'ncp.db')
       const release = seizeDirectory(data)
       if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
@@ -59,7 +57,7 @@ export function addMigrate(program: Command): void {
 }
 
 async function databaseOf(command: Command): Promise<string> {
-  const { data } = installed(await configOf(command))
+  const { data } = installed(await configAsOwner(command))
   requireWhole(data)
   return join(data, 'ncp.db')
 }

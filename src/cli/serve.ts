@@ -16,7 +16,8 @@ import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { seedDemo } from './demo.ts'
-import { configOf, withSettings } from './flags.ts'
+import { withSettings } from './flags.ts'
+import { configAsOwner } from './installation.ts'
 import { openLog } from './open-log.ts'
 import { print } from './output.ts'
 
@@ -26,7 +27,7 @@ export function addServe(program: Command): void {
     .option('--demo', 'fill an empty database with a demo customer, listen on loopback only, and print curl lines')
     .action(async ({ demo = false }: { demo?: boolean }, command: Command) => {
       await serve(async () => {
-        const config = await configOf(command)
+        const config = await configAsOwner(command)
         return demo ? { ...config, host: config.host ?? 'localhost' } : config
       }, demo)
     })

@@ -1,6 +1,18 @@
 /** The rescue on the server as root, where the panel runs as a user of its own. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type Installation, install } from '../harness/binary.ts'
 
@@ -49,4 +61,47 @@ test('nor does a backup that is put back', async () => {
   expect([exitCode, stderr]).toEqual([0, ''])
   expect(belowData().filter((path) => lstatSync(path).uid !== OWNER)).toEqual([])
   expect((await here.run(['user', 'list'], { environment })).stdout).toContain('ada@example.com')
+})
+
+// Only root can be led anywhere that the owner could not go by itself.
+describe.skipIf(process.getuid?.() !== 0)('root is led nowhere by a link that the owner of the data put there', () => {
+  const COMMANDS = [
+    ['user', 'list'],
+    ['audit', 'verify'],
+    ['cert', 'renew'],
+    ['migrate', 'status'],
+    ['migrate', 'up'],
+    ['backup', 'create'],
+    ['backup', 'list'],
+    ['serve', '--port', '0', '--no-tls'],
+  ]
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+  test.each(COMMANDS.map((command) => [command.join(' '), command] as const))(
+    'as its database: ncp %s',
+    async (_, command) => {
+      const target = here.path('roots-file')
+      copyFileSync(here.inData('ncp.db'), target)
+      chownSync(target, 0, 0)
+      chmodSync(target, 0o644)
+      renameSync(here.inData('ncp.db'), here.inData('kept.db'))
+      symlinkSync(target, here.inData('ncp.db'))
+      const before = readFileSync(target)
+      // It may fail, and for most of them must.
+      await here.run(command)
+      expect([modeOf(target), readFileSync(target).equals(before)]).toEqual(['644', true])
+      rmSync(here.inData('ncp.db'))
+      renameSync(here.inData('kept.db'), here.inData('ncp.db'))
+    },
+  )
+
+  test('as the directory of its backups', async () => {
+    const target = here.path('roots-directory')
+    mkdirSync(target, { mode: 0o755 })
+    rmSync(here.inData('backups'), { recursive: true, force: true })
+    symlinkSync(target, here.inData('backups'))
+    const { exitCode } = await here.run(['backup', 'create'])
+    expect([exitCode, modeOf(target), readdirSync(target)]).toEqual([1, '755', []])
+    rmSync(here.inData('backups'))
+  })
 })
