@@ -3,9 +3,11 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { requireModestShape } from './json-shape.ts'
+import { readAway } from './linger.ts'
 
 /** From its first byte on. A sender that is silent is cut off by the listener; one that trickles would stay for hours. */
 const MAX_BODY_MS = 30_000
+const CLOSE = { connection: 'close' }
 const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
 export type BodyLimits = {
@@ -39,21 +41,23 @@ function hasBody(headers: Headers): boolean {
   return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0
 }
 
-async function readBytes(request: Request, { maxBytes, clock }: BodyLimits): Promise<Uint8Array> {
-  const tooLarge = () => new AppError('payload_too_large', `The request body must be at most ${maxBytes} bytes`)
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
+async function readBytes({ headers, body }: Request, { maxBytes, clock }: BodyLimits): Promise<Uint8Array> {
+  if (!body) return new Uint8Array()
+  const reader = body.getReader()
   const chunks: Uint8Array[] = []
-  let length = 0
+  let length = Number(headers.get('content-length') ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0
   let begunAt: number | undefined
-  // A chunked body states no length beforehand: count while reading, and stop reading at the cap.
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length
-    if (length > maxBytes) throw tooLarge()
+  // A chunked body states no length beforehand: count while reading, and keep nothing beyond the cap.
+  while (length <= maxBytes) {
+    const { done, value } = await reader.read()
+    if (done) return Buffer.concat(chunks)
+    length += value.length
     begunAt ??= clock.now()
-    if (clock.now() - begunAt > MAX_BODY_MS) throw new AppError('request_timeout', undefined, { connection: 'close' })
-    chunks.push(chunk)
+    if (clock.now() - begunAt > MAX_BODY_MS) throw new AppError('request_timeout', undefined, CLOSE)
+    chunks.push(value)
   }
-  return Buffer.concat(chunks)
+  await readAway(reader)
+  throw new AppError('payload_too_large', `The request body must be at most ${maxBytes} bytes`, CLOSE)
 }
 
 function parseJson(bytes: Uint8Array): unknown {

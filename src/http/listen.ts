@@ -27,8 +27,11 @@ const CIPHERS = [
 ].join(':')
 const TLS_1_2 = 0x0303
 
-/** Bun refuses longer bodies itself and without our envelope, so this stays far above the cap that `readJson` holds. */
-const MAX_REQUEST_BODY_BYTES = 128 * 1024 * 1024
+/**
+ * Bun refuses longer bodies itself, without our envelope and with a reset. There is none: it reads no more than it is asked
+ * for, and `readJson` holds a cap of its own.
+ */
+const MAX_REQUEST_BODY_BYTES = Number.MAX_SAFE_INTEGER
 /** Seconds without a byte until a connection is closed: a slow sender can't hold it open (never 0). */
 export const IDLE_TIMEOUT_SECONDS = 15
 

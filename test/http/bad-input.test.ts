@@ -1,6 +1,7 @@
 /** Requests that are wrong before any rule of a resource is: syntax, size, media type, framing. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { request as startRequest } from 'node:http'
 import { until } from '../harness/binary.ts'
 import { type ConnectionAnswer, openConnection } from '../harness/connection.ts'
 import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
@@ -137,6 +138,45 @@ describe('a large body', () => {
     })
     expect((await post(chunks)).status).toBe(413)
     expect((await panel.get('/sites', ada.token)).status).toBe(200)
+  })
+
+  /** As most clients do it: the whole body is written before the answer is read, and an error while writing ends it. */
+  function writeAll(bytes: number, length: Record<string, string>) {
+    return new Promise<(number | string | undefined)[]>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${ada.token}`, 'content-type': 'application/json', ...length }
+      const sent = startRequest(`${panel.origin}/api/v1/sites`, { method: 'POST', headers }, async (response) => {
+        const body = JSON.parse(Buffer.concat(await Array.fromAsync(response)).toString()) as { error: string }
+        resolve([response.statusCode, response.headers.connection, body.error])
+      })
+      sent.on('error', reject)
+      const piece = Buffer.alloc(MEBIBYTE, 'x')
+      const writeNext = (left: number) => {
+        if (left === 0) sent.end()
+        else if (sent.write(piece)) setImmediate(writeNext, left - 1)
+        else sent.once('drain', () => writeNext(left - 1))
+      }
+      writeNext(bytes / MEBIBYTE)
+    })
+  }
+
+  test.each([1, 10, 150])('of %i MiB is read away before its 413, which closes the connection', async (mebibytes) => {
+    const bytes = mebibytes * MEBIBYTE
+    const refused = [413, 'close', 'payload too large']
+    expect(await writeAll(bytes, { 'content-length': `${bytes}` })).toEqual(refused)
+    expect(await writeAll(bytes, { 'transfer-encoding': 'chunked' })).toEqual(refused)
+  })
+
+  test('that is only announced is 413 too: whoever waits for the answer gets it', async () => {
+    for (const length of [65_537, 200 * MEBIBYTE, 10 ** 12]) {
+      const lines = ['POST /api/v1/sites HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${ada.token}`]
+      const head = [...lines, 'Content-Type: application/json', `Content-Length: ${length}`, '', '']
+      const answer = await sendRaw(panel.origin, head.join('\r\n'))
+      expect([length, answer.split('\r\n')[0], /^connection: close$/im.test(answer)]).toEqual([
+        length,
+        'HTTP/1.1 413 Payload Too Large',
+        true,
+      ])
+    }
   })
 
   test('is not read before the caller is known', async () => {
