@@ -57,6 +57,7 @@ const QUEUED_HASHES = 128
 const USAGE_FLUSH_MS = 30_000
 const RESET_FLUSH_MS = 1000
 const THROTTLE_FLUSH_MS = 1000
+const CLOCK_MS = 10_000
 const INCIDENT_FLUSH_MS = 5000
 const RETENTION_MS = 60 * 60 * 1000
 const EXPIRY_NOTICE_MS = 10 * 60 * 1000
@@ -85,7 +86,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
 
   const mailer = configuredMailer(config)
-  const outbox = createOutbox({ store, clock, log: storageLog, secretBox, mailer })
+  const { isSteady, deletableBefore } = watchClock(clock, (byMs) =>
+    log.warn({ bySeconds: Math.round(byMs / 1000) }, 'the clock was set: nothing old is deleted for a day'),
+  )
+  const outbox = createOutbox({ store, clock, deletableBefore, log: storageLog, secretBox, mailer })
   const putMail = outbox.put
   const notify = createNotify({ clock, putMail })
 
@@ -124,6 +128,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
   const sessions = createSessions({ ...essentials, flushUsage: usage.settle })
   const auth = createAuthServices({
     ...essentials,
+    deletableBefore,
     isTwoFactorRequired,
     isCodeRequired,
     log: storageLog,
@@ -173,12 +178,12 @@ export async function createContext({ config, clock, log }: { config: Config; cl
 
   let isReady = false
   let certificate: Certificate | undefined
-  const isClockSteady = watchClock(clock)
-  const pruneAudit = async () => (isClockSteady() ? retention.prune() : undefined)
+  const pruneAudit = async () => (isSteady() ? retention.prune() : undefined)
   const timers = [
     every(USAGE_FLUSH_MS, usage.flush, storageLog, 'usage not written'),
     every(RESET_FLUSH_MS, passwordReset.flush, storageLog, 'password resets not written'),
     every(THROTTLE_FLUSH_MS, throttle.flush, storageLog, 'users not told of many failed attempts'),
+    every(CLOCK_MS, async () => void isSteady(), log, 'the clock was not looked at'),
     every(INCIDENT_FLUSH_MS, incidents.flush, storageLog, 'failures and refusals not written to the audit log'),
     every(RETENTION_MS, pruneAudit, log, 'old audit entries not deleted'),
     every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
@@ -209,7 +214,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     expiryNotices,
     subscriptions,
     sites,
-    idempotency: createIdempotency({ store, clock, secretBox }),
+    idempotency: createIdempotency({ store, clock, deletableBefore, secretBox }),
     pages: createPageCache(store),
     backups,
     requests: createRequestCounters(),

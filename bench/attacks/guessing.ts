@@ -32,7 +32,14 @@ const clock = createTestClock()
 const store = openStore(join(directory, 'ncp.db'), clock.now())
 const audit = createAudit({ store, clock }).record
 const writeAs = createWriteAs({ store, clock, isTwoFactorRequired: async () => false })
-const throttle = createThrottle({ store, clock, log: noLog, audit, notify: async () => {} })
+const throttle = createThrottle({
+  store,
+  clock,
+  deletableBefore: clock.now,
+  log: noLog,
+  audit,
+  notify: async () => {},
+})
 const users = createUsers({
   store,
   clock,

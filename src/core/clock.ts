@@ -2,6 +2,8 @@
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
   now(): number
+  /** Milliseconds of a clock that nobody can set; its zero means nothing. */
+  elapsedMs(): number
 }
 
-export const systemClock: Clock = { now: () => Date.now() }
+export const systemClock: Clock = { now: () => Date.now(), elapsedMs: () => performance.now() }

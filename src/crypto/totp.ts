@@ -3,6 +3,8 @@ import { randomInt } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 
 const PERIOD_SECONDS = 30
+/** How long before its time a code is accepted. */
+const EARLY_SECONDS = 5
 const SECRET_BYTES = 20
 const ISSUER = 'ncp'
 const RECOVERY_CODES = 10
@@ -20,18 +22,35 @@ export function totpUri(secret: string, email: string): string {
   return totp(secret, email).toString()
 }
 
+/** The time step of a time in milliseconds since the epoch. */
+export function stepAt(nowMs: number): number {
+  return Math.floor(nowMs / 1000 / PERIOD_SECONDS)
+}
+
 /**
- * Finds the time step of a code. The current and the previous step count (RFC 6238 §5.2 allows one for delay); the
- * caller must accept each step once.
+ * Finds the time step of a code. The current and the previous step count (RFC 6238 §5.2 allows one for delay), and in its
+ * last seconds before it begins the next one, for a phone that is ahead; the caller must accept each step once.
  *
+ * @param code with or without the blank or hyphen that apps show in its middle
  * @param nowMs milliseconds since the epoch
  * @returns the step, or undefined for a wrong code
  */
 export function totpStep(secret: string, code: string, nowMs: number): number | undefined {
-  if (!/^[0-9]{6}$/.test(code)) return undefined
-  const delta = totp(secret).validate({ token: code, timestamp: nowMs, window: 1 })
-  if (delta === null || delta > 0) return undefined
-  return Math.floor(nowMs / 1000 / PERIOD_SECONDS) + delta
+  const step = nearTotpStep(secret, code, nowMs, 1)
+  const latest = stepAt(nowMs + EARLY_SECONDS * 1000)
+  return step !== undefined && step <= latest ? step : undefined
+}
+
+/**
+ * Finds the time step of a code that is wrong only in its time.
+ *
+ * @param window how many steps to look at before and after the current one
+ */
+export function nearTotpStep(secret: string, code: string, nowMs: number, window: number): number | undefined {
+  const digits = code.replaceAll(/[\s-]/g, '')
+  if (!/^[0-9]{6}$/.test(digits)) return undefined
+  const delta = totp(secret).validate({ token: digits, timestamp: nowMs, window })
+  return delta === null ? undefined : stepAt(nowMs) + delta
 }
 
 /** Ten codes of 130 random bits each, grouped by five to be read. */

@@ -1,5 +1,5 @@
 /** Mails on their way: put down in the transaction of what they tell of, sent afterwards until they are sent or stale. */
-import { asc, eq, gt, inArray, lte, min, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lte, min, or, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { SecretBox } from '../crypto/secret-box.ts'
@@ -23,6 +23,8 @@ export type WithdrawMail = (tx: Queries, topic: string) => Promise<void>
 export type OutboxOptions = {
   store: Store
   clock: Clock
+  /** What expired before may be deleted for good. */
+  deletableBefore(): number
   log: Log
   secretBox: SecretBox
   /** Undefined where no mail server is configured. */
@@ -44,11 +46,17 @@ const BATCH = 5
 const CLAIM_MS = 2 * SEND_TIMEOUT_MS
 const FIRST_RETRY_MS = 30_000
 const LONGEST_RETRY_MS = 4 * 60 * 60 * 1000
+/**
+ * A link that lives ten minutes is tried every minute: a server that greylists takes a mail after one to five minutes (RFC 6647
+ * §5), and its reader needs some of the ten too.
+ */
+const URGENT_MS = 15 * 60 * 1000
+const LONGEST_URGENT_RETRY_MS = 60 * 1000
 /** What mails under way get to finish at shutdown. */
 const STOP_MS = 2000
 const REMINDER_MS = 60 * 60 * 1000
 
-export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOptions) {
+export function createOutbox({ store, clock, deletableBefore, log, secretBox, mailer }: OutboxOptions) {
   const cut = new AbortController()
   let polling: ReturnType<typeof setInterval> | undefined
   let remindedAt = Number.NEGATIVE_INFINITY
@@ -66,14 +74,19 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
   async function claim(): Promise<OutboxRow[]> {
     const now = clock.now()
     return store.write(async (tx) => {
-      const stale = await tx.delete(outbox).where(lte(outbox.expiresAt, now)).returning({ id: outbox.id })
+      const stale = await tx.delete(outbox).where(lte(outbox.expiresAt, deletableBefore())).returning({ id: outbox.id })
       for (const { id } of stale) log.warn({ mail: id }, 'mail given up: it was not sent in time')
       if (!mailer) return []
       const due = tx
         .select({ id: outbox.id })
         .from(outbox)
-        // Nothing is ever put off further: the clock has been put back meanwhile.
-        .where(or(lte(outbox.nextAttemptAt, now), gt(outbox.nextAttemptAt, now + LONGEST_RETRY_MS)))
+        .where(
+          and(
+            gt(outbox.expiresAt, now),
+            // Nothing is ever put off further: the clock has been put back.
+            or(lte(outbox.nextAttemptAt, now), gt(outbox.nextAttemptAt, now + LONGEST_RETRY_MS)),
+          ),
+        )
         .orderBy(asc(outbox.expiresAt))
         .limit(BATCH)
       return tx
@@ -84,12 +97,20 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
     })
   }
 
-  async function send(mailer: Mailer, { id, recipient, subject, body, attempts }: OutboxRow): Promise<void> {
+  async function send(
+    mailer: Mailer,
+    { id, recipient, subject, body, attempts, createdAt, expiresAt }: OutboxRow,
+  ): Promise<void> {
     try {
       const text = secretBox.open(body, bodyContext(recipient))
       await mailer.send({ to: recipient, subject, text }, cut.signal)
     } catch (error) {
-      const delay = cut.signal.aborted ? 0 : retryDelay(attempts)
+      if (isPermanent(error)) {
+        await store.write((tx) => tx.delete(outbox).where(eq(outbox.id, id)))
+        log.warn({ mail: id, attempt: attempts, ...reasonOf(error) }, 'mail refused for good: it is not sent again')
+        return
+      }
+      const delay = cut.signal.aborted ? 0 : retryDelay(attempts, expiresAt - createdAt)
       const nextAttemptAt = clock.now() + delay
       await store.write((tx) => tx.update(outbox).set({ nextAttemptAt }).where(eq(outbox.id, id)))
       log.warn({ mail: id, attempt: attempts, retryInSeconds: delay / 1000, ...reasonOf(error) }, 'mail not sent')
@@ -155,7 +176,7 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
       const [oldest] = await store.read
         .select({ since: min(outbox.createdAt) })
         .from(outbox)
-        .where(gt(outbox.attempts, 0))
+        .where(and(gt(outbox.attempts, 0), gt(outbox.expiresAt, clock.now())))
       return oldest?.since ?? undefined
     },
 
@@ -183,9 +204,23 @@ export function createOutbox({ store, clock, log, secretBox, mailer }: OutboxOpt
 /** Binds a body to its recipient: moved to another row it does not open. */
 const bodyContext = (recipient: string) => `mail:${recipient}`
 
-/** @param attempts how often it was tried, from 1 */
-function retryDelay(attempts: number): number {
-  return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+/**
+ * @param attempts how often it was tried, from 1
+ * @param lifetimeMs from the mail's making to its expiry
+ */
+function retryDelay(attempts: number, lifetimeMs: number): number {
+  const longest = lifetimeMs <= URGENT_MS ? LONGEST_URGENT_RETRY_MS : LONGEST_RETRY_MS
+  return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), longest)
+}
+
+/**
+ * Whether the server refused this recipient or this text for good (RFC 5321 §4.2.1). A 5xx before that, to a login or a
+ * sender, says something about the configuration, which the operator mends while the mail waits.
+ */
+function isPermanent(error: unknown): boolean {
+  const { command, responseCode } = error as Record<string, unknown>
+  const isOfThisMail = command === 'RCPT TO' || command === 'DATA'
+  return isOfThisMail && typeof responseCode === 'number' && responseCode >= 500
 }
 
 /** What an operator needs. Not what the server wrote: one that refuses a mail may quote the link in it. */

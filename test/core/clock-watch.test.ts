@@ -4,31 +4,41 @@ import { watchClock } from '../../src/core/clock-watch.ts'
 import { createTestClock } from '../harness/clock.ts'
 
 const HOUR = 3600
+const YEAR = 365 * 24 * HOUR
 
-test('a clock that goes on as time does is believed, one that jumped not before a day has passed', () => {
+test('a clock that goes on as time does is believed after an hour, one that jumped not before a day has passed', () => {
   const clock = createTestClock()
-  let elapsedMs = 0
-  const isSteady = watchClock(clock, () => elapsedMs)
-  const pass = (seconds: number) => {
-    clock.advance(seconds)
-    elapsedMs += seconds * 1000
-  }
+  const { isSteady, deletableBefore } = watchClock(clock)
+  expect(isSteady()).toBeFalse()
+  clock.advance(HOUR)
   expect(isSteady()).toBeTrue()
-  pass(HOUR)
-  expect(isSteady()).toBeTrue()
+  expect(deletableBefore()).toBe(clock.now())
   // What a time server corrects.
-  clock.advance(2)
+  clock.jump(2)
   expect(isSteady()).toBeTrue()
 
-  clock.advance(2 * 365 * 24 * HOUR)
+  clock.jump(2 * YEAR)
   expect(isSteady()).toBeFalse()
-  pass(23 * HOUR)
+  expect(deletableBefore()).toBeLessThan(0)
+  clock.advance(23 * HOUR)
   expect(isSteady()).toBeFalse()
   // Put right: that is a jump as well.
-  clock.advance(-2 * 365 * 24 * HOUR)
+  clock.jump(-2 * YEAR)
   expect(isSteady()).toBeFalse()
-  pass(23 * HOUR)
+  clock.advance(23 * HOUR)
   expect(isSteady()).toBeFalse()
-  pass(HOUR)
+  clock.advance(HOUR)
   expect(isSteady()).toBeTrue()
+})
+
+test('each jump is told, forward and back', () => {
+  const clock = createTestClock()
+  const jumps: number[] = []
+  const { isSteady } = watchClock(clock, (byMs) => jumps.push(byMs))
+  for (const seconds of [HOUR, 30, -HOUR]) {
+    clock.jump(seconds)
+    clock.advance(10)
+    isSteady()
+  }
+  expect(jumps).toEqual([HOUR * 1000, -HOUR * 1000])
 })

@@ -24,6 +24,16 @@ describe('a code', () => {
     expect([-1, 0, 1, 2].map(at)).toEqual([undefined, step, step, undefined])
   })
 
+  test('is taken in the last five seconds before its step', () => {
+    const step = Math.floor(1_234_567_890 / 30)
+    const before = (ms: number) => totpStep(RFC_SECRET, '005924', step * 30_000 - ms)
+    expect([5001, 5000, 1].map(before)).toEqual([undefined, step, step])
+  })
+
+  test.each(['005 924', '005-924', ' 005924 '])('is also %j', (code) => {
+    expect(totpStep(RFC_SECRET, code, 1_234_567_890_000)).toBe(Math.floor(1_234_567_890 / 30))
+  })
+
   test.each(['', '5924', '0005924', '005925', ' 05924', '٠٠٥٩٢٤', '1e1000'])('is not %j', (code) => {
     expect(totpStep(RFC_SECRET, code, 1_234_567_890_000)).toBeUndefined()
   })

@@ -23,8 +23,11 @@ export type ReceivedMail = {
   text: string
 }
 
-/** `hang` takes the connection and never speaks; `refuse` reads the mail, quotes it in its answer and takes it not. */
-export type Behaviour = 'accept' | 'refuse' | 'hang'
+/**
+ * `hang` takes the connection and never speaks; `refuse` reads the mail, quotes it in its answer and doesn't take it, for now;
+ * the others refuse with 550.
+ */
+export type Behaviour = 'accept' | 'refuse' | 'hang' | 'refuse the sender' | 'refuse the recipient' | 'refuse the text'
 
 export type SmtpOptions = {
   /** Offers STARTTLS with this certificate, in PEM. */
@@ -58,9 +61,16 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
       const isRight = username === credentials?.user && password === credentials?.password
       callback(isRight ? null : new Error('wrong'), isRight ? { user: username } : undefined)
     },
+    onMailFrom(_address, _session, callback) {
+      callback(behaviour === 'refuse the sender' ? refusedForGood() : null)
+    },
+    onRcptTo(_address, _session, callback) {
+      callback(behaviour === 'refuse the recipient' ? refusedForGood() : null)
+    },
     async onData(stream, session, callback) {
       const raw = await new Response(stream as unknown as ReadableStream).text()
       const parsed = await PostalMime.parse(raw)
+      if (behaviour === 'refuse the text') return callback(refusedForGood())
       if (behaviour === 'refuse') {
         callback(Object.assign(new Error(`refused: ${parsed.text?.replaceAll('\n', ' ')}`), { responseCode: 451 }))
         return
@@ -115,6 +125,8 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
     },
   }
 }
+
+const refusedForGood = () => Object.assign(new Error('no'), { responseCode: 550 })
 
 /** A certificate that no authority has signed. */
 export async function selfSigned(name: JsonGeneralName): Promise<{ cert: string; key: string }> {

@@ -126,7 +126,11 @@ test('of the panel’s own is renewed before it expires, while the panel serves'
   panel = await here.serve()
   const before = await servedBy(panel)
   // One that was made 380 days ago, and has 17 to go.
-  await ownCertificate(here.inData('tls'), { now: () => systemClock.now() - 380 * DAY_MS }, { renew: true })
+  await ownCertificate(
+    here.inData('tls'),
+    { ...systemClock, now: () => systemClock.now() - 380 * DAY_MS },
+    { renew: true },
+  )
   panel.signal('SIGHUP')
   const after = await until('another certificate', async () => {
     const served = panel && (await servedBy(panel))

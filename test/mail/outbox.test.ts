@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { watchClock } from '../../src/core/clock-watch.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
 import { openStore, type Store } from '../../src/db/store.ts'
 import { outbox as table } from '../../src/db/tables.ts'
@@ -22,12 +23,14 @@ let clock: TestClock
 let smtp: Smtp
 let log: TestLog
 let outbox: Outbox
+let deletableBefore: () => number
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'ncp-outbox-'))
   clock = createTestClock()
   store = openStore(join(directory, 'ncp.db'), clock.now())
   smtp = await startSmtp()
   log = createTestLog()
+  deletableBefore = clock.now
   outbox = open(store)
 })
 afterEach(async () => {
@@ -40,7 +43,14 @@ afterEach(async () => {
 /** A second one stands for another process: what keeps them apart is in the database. */
 function open(store: Store, isConfigured = true): Outbox {
   const mailer = createMailer({ server: smtp.at(), from: 'ncp@example.com', signature: 'ncp' })
-  return createOutbox({ store, clock, log, secretBox: createSecretBox(key), mailer: isConfigured ? mailer : undefined })
+  return createOutbox({
+    store,
+    clock,
+    deletableBefore,
+    log,
+    secretBox: createSecretBox(key),
+    mailer: isConfigured ? mailer : undefined,
+  })
 }
 
 function put(mail: Partial<OutgoingMail> & { lifetimeSeconds?: number } = {}, into = outbox): Promise<void> {
@@ -170,6 +180,39 @@ describe('a server that refuses', () => {
     expect(subjects()).toEqual(['Subject'])
   })
 
+  test('is asked every minute for a link that lives ten, so that greylisting leaves time to use it', async () => {
+    smtp.behave('refuse')
+    await put({ lifetimeSeconds: 600 })
+    await outbox.deliver()
+    const times: number[] = []
+    for (let second = 1; second < 600; second++) {
+      const before = smtp.connections
+      clock.advance(1)
+      if (second % 30 === 0) await outbox.deliver()
+      if (smtp.connections > before) times.push(second)
+    }
+    expect(times).toEqual([30, 90, 150, 210, 270, 330, 390, 450, 510, 570])
+  })
+
+  test.each(['refuse the text', 'refuse the recipient'] as const)('for good (%s) is not asked again', async (how) => {
+    smtp.behave(how)
+    await put()
+    await outbox.deliver()
+    expect(await waiting()).toBe(0)
+    expect(log.lines).toMatchObject([{ mail: 1, status: 550, msg: expect.stringContaining('refused for good') }])
+  })
+
+  test('the sender for good is asked again, since the operator can mend that', async () => {
+    smtp.behave('refuse the sender')
+    await put()
+    await outbox.deliver()
+    expect(log.lines).toMatchObject([{ retryInSeconds: 30, status: 550 }])
+    smtp.behave('accept')
+    clock.advance(30)
+    await outbox.deliver()
+    expect(subjects()).toEqual(['Subject'])
+  })
+
   test('is not asked any more once the mail has expired, which is then deleted', async () => {
     smtp.behave('refuse')
     await put({ lifetimeSeconds: 600 })
@@ -247,6 +290,20 @@ describe('without a mail server', () => {
     await outbox.deliver()
     expect(await waiting()).toBe(0)
   })
+})
+
+test('a clock that is ahead for a moment costs no mail', async () => {
+  const watch = watchClock(clock)
+  deletableBefore = watch.deletableBefore
+  outbox = open(store)
+  clock.advance(HOUR)
+  await put({ lifetimeSeconds: 600 })
+  clock.jump(365 * 24 * HOUR)
+  await outbox.deliver()
+  expect([smtp.mails.length, await waiting()]).toEqual([0, 1])
+  clock.jump(-365 * 24 * HOUR)
+  await outbox.deliver()
+  expect(subjects()).toEqual(['Subject'])
 })
 
 test('looking for mails where there are none is no commit, which would empty the cache of credentials', async () => {

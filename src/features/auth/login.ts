@@ -29,6 +29,8 @@ export type LoginOptions = {
   store: ReadStore
   writeAs: WriteAs
   clock: Clock
+  /** What expired before may be deleted for good. */
+  deletableBefore(): number
   audit: RecordAudit
   incidents: Incidents
   passwords: Passwords
@@ -45,7 +47,19 @@ export type LoginRequest = { email: string; password: string; totpCode: string |
 export type Login = ReturnType<typeof createLogin>
 
 export function createLogin(options: LoginOptions) {
-  const { store, writeAs, clock, audit, incidents, passwords, throttle, ttlSeconds, spendCode, notify } = options
+  const {
+    store,
+    writeAs,
+    clock,
+    deletableBefore,
+    audit,
+    incidents,
+    passwords,
+    throttle,
+    ttlSeconds,
+    spendCode,
+    notify,
+  } = options
   const userByEmail = store.read
     .select()
     .from(users)
@@ -91,7 +105,11 @@ export function createLogin(options: LoginOptions) {
       if (!isKnown && user.lastLoginAt !== null) {
         await notify(tx, user.id, { kind: 'new_address', address: origin.address })
       }
-      const session = await beginSession(tx, { userId: user.id, ttlSeconds: ttl, nowMs }, origin)
+      const session = await beginSession(
+        tx,
+        { userId: user.id, ttlSeconds: ttl, nowMs, deletableBefore: deletableBefore() },
+        origin,
+      )
       const { id: sessionId, expiresAt } = session
       const credential = { kind: 'jwt' as const, sessionId, expiresAt }
       const caller: AuthenticatedUser = { kind: 'user', userId: user.id, role: current.role, credential, origin }

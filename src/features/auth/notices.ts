@@ -23,6 +23,8 @@ export type Notice =
   | { kind: 'api_key_expiry_changed'; name: string; prefix: string; expiresAt: number | null }
   | { kind: 'api_key_expires'; name: string; prefix: string; expiresAt: number }
   | { kind: 'new_address'; address: string }
+  /** `left` are the codes that still work. */
+  | { kind: 'recovery_code_used'; left: number }
   | { kind: 'login_attempts_slowed' }
   | { kind: 'session_attempts_slowed' }
   | { kind: 'api_key_deleted'; name: string; prefix: string }
@@ -145,6 +147,11 @@ function wordsFor(notice: Notice, author: Author): { subject: string; event: str
       return {
         subject: 'Login from a new address',
         event: `Somebody logged in to your account from ${notice.address}, an address that was not used lately.`,
+      }
+    case 'recovery_code_used':
+      return {
+        subject: 'A recovery code was used',
+        event: `A recovery code was used in place of a code of your authenticator app. Recovery codes left: ${notice.left}.`,
       }
     case 'login_attempts_slowed':
       return {

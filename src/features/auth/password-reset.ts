@@ -20,6 +20,8 @@ import type { WriteAs } from './write-as.ts'
 export type PasswordResetOptions = {
   writeAs: WriteAs
   clock: Clock
+  /** What expired before may be deleted for good. */
+  deletableBefore(): number
   log: Log
   audit: RecordAudit
   incidents: Incidents
@@ -41,7 +43,7 @@ const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelay
 const MAX_WAITING = 1000
 
 export function createPasswordReset(options: PasswordResetOptions) {
-  const { writeAs, clock, log, audit, incidents, putMail, publicUrl } = options
+  const { writeAs, clock, deletableBefore, log, audit, incidents, putMail, publicUrl } = options
   /** By email, who asked first. */
   const waiting = new Map<string, Stranger>()
   let answering = Promise.resolve()
@@ -67,7 +69,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
   async function answer(email: string, stranger: Stranger): Promise<void> {
     const token = newToken()
     await writeAs(stranger, async (tx, stranger) => {
-      await tx.delete(passwordTokens).where(lte(passwordTokens.expiresAt, clock.now()))
+      await tx.delete(passwordTokens).where(lte(passwordTokens.expiresAt, deletableBefore()))
       const [user] = await tx
         .select({ id: users.id, email: users.email })
         .from(users)

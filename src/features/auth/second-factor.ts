@@ -1,14 +1,15 @@
 /** The second factor at work: codes that are accepted once, asked of whoever has enrolled. */
-import { and, eq, isNotNull, lt } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, lt, or } from 'drizzle-orm'
 import type { Caller } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
-import { normalizeRecoveryCode, totpStep } from '../../crypto/totp.ts'
+import { nearTotpStep, normalizeRecoveryCode, stepAt, totpStep } from '../../crypto/totp.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { recoveryCodes, users } from '../../db/tables.ts'
 import type { Incidents } from '../audit/incidents.ts'
+import type { Notify } from './notices.ts'
 import { forgive, type Throttle } from './throttle.ts'
 import type { WriteAs } from './write-as.ts'
 
@@ -21,6 +22,7 @@ export type SecondFactorOptions = {
   secretBox: SecretBox
   throttle: Throttle
   incidents: Incidents
+  notify: Notify
   /** Whether a fresh code is asked for, where the contract asks for a JWT alone. */
   isCodeRequired(queries: Queries): Promise<boolean>
 }
@@ -40,8 +42,11 @@ export type WithFreshCode = <T>(
 ) => Promise<T>
 
 export function createSecondFactor(options: SecondFactorOptions) {
-  const { store, writeAs, clock, secretBox, throttle, incidents, isCodeRequired } = options
+  const { store, writeAs, clock, secretBox, throttle, incidents, notify, isCodeRequired } = options
   const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
+
+  /** By user, the step of a code that came before its time and was told to be so: it is not accepted in its time either. */
+  const burnt = new Map<number, number>()
 
   /**
    * Accepts a code once, in the caller's transaction: a TOTP code of the current or previous step, or a recovery code.
@@ -50,20 +55,44 @@ export function createSecondFactor(options: SecondFactorOptions) {
    */
   async function spend(tx: Queries, user: UserRow, code: string): Promise<void> {
     if (user.totpSecret === null) throw new AppError('two_factor_invalid')
-    const step = totpStep(openSeed(user.totpSecret, user.id), code, clock.now())
-    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2).
-    const spent =
-      step === undefined
-        ? await tx
-            .delete(recoveryCodes)
-            .where(and(eq(recoveryCodes.userId, user.id), eq(recoveryCodes.codeHash, hashRecoveryCode(code))))
-            .returning()
-        : await tx
-            .update(users)
-            .set({ totpLastStep: step })
-            .where(and(eq(users.id, user.id), lt(users.totpLastStep, step)))
-            .returning()
-    if (spent.length === 0) throw new AppError('two_factor_invalid')
+    const seed = openSeed(user.totpSecret, user.id)
+    const step = totpStep(seed, code, clock.now())
+    if (step === undefined) {
+      if (!(await spendRecoveryCode(tx, user.id, code))) throw wrongCode(seed, code, user.id)
+      return
+    }
+    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2). A step that lies ahead was
+    // spent while the clock was, and must not keep the user out until its time comes.
+    const isUnspent = or(lt(users.totpLastStep, step), gt(users.totpLastStep, stepAt(clock.now()) + 1))
+    const spent = await tx
+      .update(users)
+      .set({ totpLastStep: step })
+      .where(and(eq(users.id, user.id), isUnspent))
+      .returning({ id: users.id })
+    if (spent.length === 0 || burnt.get(user.id) === step) throw new AppError('two_factor_invalid')
+  }
+
+  async function spendRecoveryCode(tx: Queries, userId: number, code: string): Promise<boolean> {
+    const spent = await tx
+      .delete(recoveryCodes)
+      .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.codeHash, hashRecoveryCode(code))))
+      .returning({ userId: recoveryCodes.userId })
+    if (spent.length === 0) return false
+    await notify(tx, userId, {
+      kind: 'recovery_code_used',
+      left: await tx.$count(recoveryCodes, eq(recoveryCodes.userId, userId)),
+    })
+    return true
+  }
+
+  /** A guesser who is told that a code is of a later step must not be able to use it then. */
+  function wrongCode(seed: string, code: string, userId: number): AppError {
+    const now = stepAt(clock.now())
+    const near = nearTotpStep(seed, code, clock.now(), NEAR_STEPS)
+    if (near === undefined) return new AppError('two_factor_invalid')
+    for (const [id, step] of burnt) if (step < now - 1) burnt.delete(id)
+    if (near > now) burnt.set(userId, near)
+    return new AppError('two_factor_invalid', WRONG_TIME)
   }
 
   /**
@@ -103,8 +132,12 @@ export function createSecondFactor(options: SecondFactorOptions) {
     demand,
     withFreshCode,
 
-    /** The time step of a code of a seed that is not in force yet. @returns undefined for a wrong code */
-    stepOf: (seed: string, code: string) => totpStep(seed, code, clock.now()),
+    /** The time step of a code of a seed that is not in force yet. @throws AppError `two_factor_invalid` */
+    stepOf(seed: string, code: string, userId: number): number {
+      const step = totpStep(seed, code, clock.now())
+      if (step === undefined) throw wrongCode(seed, code, userId)
+      return step
+    },
 
     sealSeed: (seed: string, userId: number) => secretBox.seal(seed, seedContext(userId)),
 
@@ -119,6 +152,11 @@ export function createSecondFactor(options: SecondFactorOptions) {
     },
   }
 }
+
+/** How far a clock may be off for the user to be told: five minutes. */
+const NEAR_STEPS = 10
+const WRONG_TIME =
+  'The two-factor code is right for another time: check that the clock of your phone sets itself, then take the next code'
 
 const seedContext = (userId: number) => `totp:${userId}`
 const waitingContext = (userId: number) => `totp-waiting:${userId}`

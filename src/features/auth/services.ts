@@ -25,6 +25,8 @@ import type { WriteAs } from './write-as.ts'
 export type AuthServicesOptions = {
   store: Store
   clock: Clock
+  /** What expired before may be deleted for good. */
+  deletableBefore(): number
   log: Log
   audit: RecordAudit
   writeAs: WriteAs
@@ -48,11 +50,24 @@ export type AuthServicesOptions = {
 }
 
 export function createAuthServices(options: AuthServicesOptions) {
-  const { store, clock, log, audit, writeAs, incidents, passwords, secretBox, settings, notify, outbox } = options
+  const {
+    store,
+    clock,
+    deletableBefore,
+    log,
+    audit,
+    writeAs,
+    incidents,
+    passwords,
+    secretBox,
+    settings,
+    notify,
+    outbox,
+  } = options
   const essentials = { store, clock, audit, writeAs, incidents, notify }
   const putMail = outbox.put
 
-  const throttle = createThrottle({ ...essentials, log })
+  const throttle = createThrottle({ ...essentials, deletableBefore, log })
   const secondFactor = createSecondFactor({
     ...essentials,
     secretBox,
@@ -89,12 +104,19 @@ export function createAuthServices(options: AuthServicesOptions) {
     }),
     login: createLogin({
       ...essentials,
+      deletableBefore,
       passwords,
       throttle,
       ttlSeconds: async () => (await settings.read()).jwtTtlSeconds,
       spendCode: secondFactor.spend,
     }),
     // There may be no public URL where there is no mail server, and then no mail either.
-    passwordReset: createPasswordReset({ ...essentials, log, putMail, publicUrl: options.publicUrl ?? '' }),
+    passwordReset: createPasswordReset({
+      ...essentials,
+      deletableBefore,
+      log,
+      putMail,
+      publicUrl: options.publicUrl ?? '',
+    }),
   }
 }

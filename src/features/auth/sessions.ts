@@ -29,7 +29,7 @@ const USER_AGENT_LENGTH = 200
 const sweepSessions = prepared((tx) =>
   tx
     .delete(sessions)
-    .where(lte(sessions.expiresAt, given('nowMs')))
+    .where(lte(sessions.expiresAt, given('deletableBefore')))
     .prepare(),
 )
 const addSession = prepared((tx) =>
@@ -136,11 +136,11 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
  */
 export async function beginSession(
   tx: Queries,
-  user: { userId: number; ttlSeconds: number; nowMs: number },
+  user: { userId: number; ttlSeconds: number; nowMs: number; deletableBefore: number },
   origin: Origin,
 ): Promise<Session> {
-  const { userId, ttlSeconds, nowMs } = user
-  await sweepSessions(tx).run({ nowMs })
+  const { userId, ttlSeconds, nowMs, deletableBefore } = user
+  await sweepSessions(tx).run({ deletableBefore })
   return addSession(tx).get({
     userId,
     tokenId: newToken(),

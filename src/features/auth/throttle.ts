@@ -107,6 +107,8 @@ const countAtStrangers = prepared((tx) =>
 export type ThrottleOptions = {
   store: Store
   clock: Clock
+  /** What expired before may be deleted for good. */
+  deletableBefore(): number
   log: Log
   audit: RecordAudit
   notify: Notify
@@ -114,7 +116,8 @@ export type ThrottleOptions = {
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-export function createThrottle({ store, clock, log, audit, notify }: ThrottleOptions) {
+export function createThrottle(options: ThrottleOptions) {
+  const { store, clock, deletableBefore, log, audit, notify } = options
   /** Users at whose account a door has narrowed, and which, until they are told. */
   const narrowed = new Map<number, Door>()
 
@@ -212,8 +215,9 @@ export function createThrottle({ store, clock, log, audit, notify }: ThrottleOpt
       const now = clock.now()
       const doors = await doorsFor(tx, userId, addressGroup)
       for (const own of new Set([door, doorOfAddress(addressGroup)])) await resetAllowance(tx, userId, own)
-      await forgetOldAddresses(tx).run({ since: now - KNOWN_MS })
-      await sweepAllowances(tx, now)
+      const before = deletableBefore()
+      await forgetOldAddresses(tx).run({ since: before - KNOWN_MS })
+      await sweepAllowances(tx, before)
       await noteLogin(tx).run({ userId, addressGroup, now })
       return doors.includes(doorOfAddress(addressGroup))
     },

@@ -145,8 +145,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
         if (!isAdmitted) throw new AppError('two_factor_invalid')
         return writeAs(caller, async (tx, caller) => {
           const seed = await requireWaitingSeed(tx, userId)
-          const step = secondFactor.stepOf(seed, code)
-          if (step === undefined) throw new AppError('two_factor_invalid')
+          const step = secondFactor.stepOf(seed, code, userId)
           await forgive(tx, caller)
           const now = clock.now()
           await tx

@@ -1,5 +1,5 @@
 /** Idempotency-Key: the answer to a request that creates something is kept for a day, so that a repetition creates nothing. */
-import { and, eq, gt, lte } from 'drizzle-orm'
+import { and, eq, gt, lte, or } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
@@ -31,15 +31,15 @@ const TTL_MS = 24 * 60 * 60 * 1000
 /** Kept for a user at a time: an hour and a half of creating as fast as the rate limit allows. */
 const MAX_ANSWERS = 10_000
 
-export function createIdempotency({
-  store,
-  clock,
-  secretBox,
-}: {
+export type IdempotencyOptions = {
   store: ReadStore
   clock: Clock
+  /** What expired before may be deleted for good. */
+  deletableBefore(): number
   secretBox: SecretBox
-}) {
+}
+
+export function createIdempotency({ store, clock, deletableBefore, secretBox }: IdempotencyOptions) {
   /** @throws AppError `conflict` when the key stands for another request */
   async function find({ userId, keyHash, fingerprint }: RepeatableRequest): Promise<KeptAnswer | undefined> {
     const [row] = await store.read
@@ -62,8 +62,13 @@ export function createIdempotency({
   /** @throws Error when the key is there already, which rolls back what was just done a second time */
   async function keep(tx: Queries, request: RepeatableRequest, answer: KeptAnswer): Promise<void> {
     const now = clock.now()
-    await tx.delete(idempotentAnswers).where(lte(idempotentAnswers.expiresAt, now))
-    if ((await tx.$count(idempotentAnswers, eq(idempotentAnswers.userId, request.userId))) >= MAX_ANSWERS) {
+    // Where the clock can't be believed, only the one that stands in the way.
+    const isOwn = and(eq(idempotentAnswers.userId, request.userId), eq(idempotentAnswers.keyHash, request.keyHash))
+    await tx
+      .delete(idempotentAnswers)
+      .where(or(lte(idempotentAnswers.expiresAt, deletableBefore()), and(isOwn, lte(idempotentAnswers.expiresAt, now))))
+    const isLive = and(eq(idempotentAnswers.userId, request.userId), gt(idempotentAnswers.expiresAt, now))
+    if ((await tx.$count(idempotentAnswers, isLive)) >= MAX_ANSWERS) {
       throw new AppError('conflict', `Idempotency-Key: at most ${MAX_ANSWERS} are kept a day; go on without`)
     }
     const sealed = secretBox.seal(JSON.stringify(answer), contextOf(request))

@@ -15,6 +15,28 @@ afterAll(() => panel.stop())
 const login = (body: unknown, headers: Record<string, string> = {}) =>
   panel.send('POST', '/auth/login', { body, headers })
 
+describe('a clock that was ahead for a moment', () => {
+  test('ends no session, voids no activation and forgets no address', async () => {
+    const ahead = await startPanel()
+    try {
+      ahead.clock.advance(2 * 3600)
+      const ada = await ahead.customer()
+      const body = { email: 'invited@example.com', name: 'New', role: 'customer' }
+      const { data } = await ahead.post<{ activation: { token: string } }>('/admin/users', await ahead.admin(), body)
+      ahead.clock.jump(365 * 86_400)
+      await ahead.login(ada.email)
+      await ahead.post('/auth/password-reset', undefined, { email: ada.email })
+      await ahead.context.passwordReset.flush()
+      ahead.clock.jump(-365 * 86_400)
+      expect((await ahead.get('/auth/me', ada.token)).status).toBe(200)
+      const redeem = { token: data.activation.token, password: PASSWORD }
+      expect((await ahead.post('/auth/password-reset/confirm', undefined, redeem)).status).toBe(200)
+    } finally {
+      await ahead.stop()
+    }
+  })
+})
+
 describe('login', () => {
   test('gives a JWT and the user, exactly as the contract says', async () => {
     const answer = await login({ email: ada.email, password: PASSWORD })

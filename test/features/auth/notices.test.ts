@@ -103,6 +103,21 @@ describe('a notice', () => {
     expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
   })
 
+  test('tells of a recovery code that was used, and how many are left', async () => {
+    const ada = await panel.customer()
+    const { secret } = (await panel.post<{ secret: string }>('/auth/2fa/setup', ada.token, { password: PASSWORD })).data
+    const enabled = await panel.post<{ recovery_codes: string[] }>('/auth/2fa/enable', ada.token, {
+      totp_code: codeOf(secret),
+    })
+    const body = { email: ada.email, password: PASSWORD, totp_code: enabled.data.recovery_codes[0] }
+    expect((await panel.post('/auth/login', undefined, body)).status).toBe(200)
+    const mail = (await mailsTo(ada)).find(({ parsed }) => parsed.subject === 'A recovery code was used')
+    expect(mail?.text).toContain('Recovery codes left: 9.')
+    // The same one again is no use of it.
+    await panel.post('/auth/login', undefined, body)
+    expect((await subjectsTo(ada)).filter((subject) => subject === 'A recovery code was used')).toHaveLength(1)
+  })
+
   test('tells of a new API key, and never holds the key', async () => {
     const ada = await panel.customer()
     const expiresAt = new Date(panel.clock.now() + 60_000).toISOString()

@@ -26,6 +26,11 @@ const login = (email: string, totp_code?: string, password = PASSWORD) =>
     ...(totp_code !== undefined && { totp_code }),
   })
 
+/** Moves the clock to so many seconds after the next step's beginning. */
+function atSecond(second: number): void {
+  panel.clock.advance(30 - (Math.floor(panel.clock.now() / 1000) % 30) + second)
+}
+
 /** A customer with 2FA on, whose enrolment code is already behind. */
 async function enrolled(): Promise<Enrolled> {
   const customer = await panel.customer()
@@ -134,8 +139,64 @@ describe('login with 2FA on', () => {
       [1, 401],
     ] as const) {
       const ada = await enrolled()
+      atSecond(10)
       expect((await login(ada.email, codeOf(ada.secret, steps))).status).toBe(status)
     }
+  })
+
+  test('takes the next code five seconds early, for a phone that is ahead, and not again in its time', async () => {
+    const ada = await enrolled()
+    atSecond(24)
+    const next = codeOf(ada.secret, 1)
+    expect((await login(ada.email, next)).error).toBe('invalid_2fa_code')
+    const bob = await enrolled()
+    atSecond(26)
+    const early = codeOf(bob.secret, 1)
+    expect((await login(bob.email, early)).status).toBe(200)
+    panel.clock.advance(5)
+    expect((await login(bob.email, early)).error).toBe('invalid_2fa_code')
+  })
+
+  test.each([
+    [(code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
+    [(code: string) => `${code.slice(0, 3)}-${code.slice(3)}`],
+    [(code: string) => ` ${code}\u{a0}`],
+  ])('takes a code as apps show it: %p', async (spell) => {
+    const ada = await enrolled()
+    expect((await login(ada.email, spell(codeOf(ada.secret)))).status).toBe(200)
+  })
+
+  test('says so when the code is of another time, after the right password only', async () => {
+    const ada = await enrolled()
+    atSecond(10)
+    const hint = expect.stringContaining('check that the clock of your phone sets itself')
+    for (const steps of [-10, -2, 2, 10]) {
+      const answer = await login(ada.email, codeOf(ada.secret, steps))
+      expect(answer).toMatchObject({ status: 401, error: 'invalid_2fa_code', message: hint })
+    }
+    expect((await login(ada.email, codeOf(ada.secret, 20))).message).not.toContain('clock')
+    expect((await login(ada.email, codeOf(ada.secret, 2), 'wrong password')).error).toBe('invalid credentials')
+  })
+
+  test('does not take a code in its time that was told to be of a later one: a guesser has learnt nothing', async () => {
+    const ada = await enrolled()
+    atSecond(10)
+    const later = codeOf(ada.secret, 3)
+    expect((await login(ada.email, later)).status).toBe(401)
+    panel.clock.advance(90)
+    expect((await login(ada.email, later)).error).toBe('invalid_2fa_code')
+    panel.clock.advance(30)
+    expect((await login(ada.email, codeOf(ada.secret))).status).toBe(200)
+  })
+
+  test('takes codes again when the clock was ahead and has been put right', async () => {
+    const ada = await enrolled()
+    panel.clock.jump(365 * 86_400)
+    expect((await login(ada.email, codeOf(ada.secret))).status).toBe(200)
+    panel.clock.jump(-365 * 86_400)
+    const code = codeOf(ada.secret)
+    expect((await login(ada.email, code)).status).toBe(200)
+    expect((await login(ada.email, code)).error).toBe('invalid_2fa_code')
   })
 
   test('takes a code once, and no older one after it', async () => {
