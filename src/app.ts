@@ -2,6 +2,7 @@
 import { Elysia } from 'elysia'
 import type { Context } from './context.ts'
 import { docsRoutes } from './docs/routes.ts'
+import { wellKnownRoutes } from './docs/well-known.ts'
 import { adminApiKeyRoutes } from './features/api-keys/admin-routes.ts'
 import { apiKeyRoutes } from './features/api-keys/routes.ts'
 import { auditRoutes } from './features/audit/routes.ts'
@@ -35,7 +36,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   const bodyLimits = { maxBytes: config.maxBodyBytes, clock }
   const guard = createGuard({ bodyLimits, recognize: credentials.recognize })
   const described = routes(context, guard)
-  const docs = docsRoutes(described)
+  const docs = docsRoutes(described).use(wellKnownRoutes({ ...config, clock }))
 
   const cors = createCors(config.corsOrigins)
   const routeOf = createRouteTable([...described.routes, ...docs.routes])

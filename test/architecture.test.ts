@@ -85,11 +85,13 @@ test('routes never return status(), and few make a Response', () => {
   expect(files.filter((file) => /return status\(|\berror\(\d/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => /new Response\(/.test(sourceOf(file)))).toEqual([
     'src/acme/challenge.ts',
-    'src/docs/routes.ts',
+    'src/docs/well-known.ts',
     'src/http/cors.ts',
     'src/http/errors.ts',
     'src/http/listen.ts',
     'src/http/metrics-token.ts',
+    'src/http/redirect.ts',
+    'src/http/static-file.ts',
     'src/metrics/listener.ts',
   ])
 })

@@ -1,6 +1,6 @@
 /** The settings that decide what browsers may do with the panel. */
 
-import { oneOf, origins } from './rules.ts'
+import { contactUri, oneOf, origins } from './rules.ts'
 import type { Setting } from './schema.ts'
 
 export const HSTS = ['off', 'host', 'subdomains'] as const
@@ -8,6 +8,7 @@ export const HSTS = ['off', 'host', 'subdomains'] as const
 export type BrowserConfig = {
   corsOrigins: string[]
   hsts: (typeof HSTS)[number]
+  securityContact: string | undefined
 }
 
 export const browserSettings: { [Key in keyof BrowserConfig]: Setting<BrowserConfig[Key]> } = {
@@ -24,5 +25,12 @@ export const browserSettings: { [Key in keyof BrowserConfig]: Setting<BrowserCon
     default: 'host',
     parse: oneOf(...HSTS),
     help: 'over TLS, tell browsers to use nothing but HTTPS for a year: off, host (the name of the panel), subdomains (and all names under it)',
+  },
+  securityContact: {
+    env: 'NCP_SECURITY_CONTACT',
+    type: 'text',
+    default: undefined,
+    parse: contactUri,
+    help: 'whom to tell of a security hole, mailto:security@example.com or an https:// URL, for /.well-known/security.txt (default: no such file)',
   },
 }

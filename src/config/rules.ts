@@ -85,6 +85,15 @@ export function httpsUrl(value: string): string {
   return value
 }
 
+/** RFC 9116 §2.5.3, of which one line is made: hence no control characters and no blanks. */
+export function contactUri(value: string): string {
+  const isMail = value.startsWith('mailto:') && isEmailAddress(value.slice('mailto:'.length))
+  if (!isMail && (URL.parse(value)?.protocol !== 'https:' || !/^[!-~]+$/.test(value))) {
+    throw new Error('must be mailto: with an email address, or an https:// URL')
+  }
+  return value
+}
+
 export function email(value: string): string {
   if (!isEmailAddress(value)) throw new Error('must be an email address')
   return value

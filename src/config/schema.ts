@@ -28,6 +28,7 @@ type OwnConfig = {
   limitUser: number
   limitAnonymous: number
   limitProbe: number
+  limitAsset: number
   drainDelaySeconds: number
   drainSeconds: number
   backupDir: string | undefined
@@ -228,6 +229,13 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     default: 600,
     parse: perMinute,
     help: 'health requests per minute and address',
+  },
+  limitAsset: {
+    env: 'NCP_LIMIT_ASSET',
+    type: 'number',
+    default: 600,
+    parse: perMinute,
+    help: 'requests per minute and address for the files of the reference',
   },
   drainDelaySeconds: {
     env: 'NCP_DRAIN_DELAY_SECONDS',

@@ -3,6 +3,9 @@ import { type AnyElysia, Elysia } from 'elysia'
 import favicon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
 import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import { forwardedPrefix } from '../http/prefix.ts'
+import { redirect } from '../http/redirect.ts'
+import { type StaticFile, type StaticFileOptions, staticFile } from '../http/static-file.ts'
 import { type Visit, visit } from '../http/visit.ts'
 
 const PATH = '/api/docs'
@@ -19,25 +22,26 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const page = `<!doctype html>
+/** Its links are relative, so that they hold under whatever prefix a proxy serves it. */
+const page = (versions: Record<'script' | 'start' | 'stylesheet' | 'icon', string>) => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>ncp API</title>
-    <link rel="icon" type="image/png" href="${PATH}/favicon.png">
-    <link rel="stylesheet" href="${PATH}/swagger-ui.css">
+    <link rel="icon" type="image/png" href="docs/favicon.png?v=${versions.icon}">
+    <link rel="stylesheet" href="docs/swagger-ui.css?v=${versions.stylesheet}">
   </head>
   <body>
     <div id="swagger-ui"></div>
-    <script src="${PATH}/swagger-ui-bundle.js"></script>
-    <script src="${PATH}/start.js"></script>
+    <script src="docs/swagger-ui-bundle.js?v=${versions.script}"></script>
+    <script src="docs/start.js?v=${versions.start}"></script>
   </body>
 </html>
 `
 
 const start = `SwaggerUIBundle({
-  url: '${PATH}/openapi.yaml',
+  url: new URL('docs/openapi.yaml', document.baseURI).href,
   dom_id: '#swagger-ui',
   deepLinking: true,
   displayRequestDuration: true,
@@ -45,6 +49,9 @@ const start = `SwaggerUIBundle({
   validatorUrl: null,
 })
 `
+
+/** As the document names its own server: see `forwardedPrefix`. */
+const SERVER = /^( *- url: )\/$/m
 
 /** Loaded when somebody asks for it: the start need not wait for what makes the document. */
 async function describe(routes: AnyElysia): Promise<string> {
@@ -57,35 +64,72 @@ function quoteTimes(yaml: string): string {
   return yaml.replaceAll(/(?<=^ *(?:- |[\w-]+: )+)\d{4}-\d\d-\d\d\S*$/gm, '"$&"')
 }
 
-/** @param described the routes that the document describes */
-export function docsRoutes(described: AnyElysia) {
-  let yaml: Promise<string> | undefined
-  const hidden = { detail: { hide: true } }
+const JAVASCRIPT = 'text/javascript; charset=utf-8'
+const YAML = 'application/yaml; charset=utf-8'
 
-  return new Elysia({ prefix: PATH })
-    .use(visit)
-    .get('', ({ visit }) => serve(visit, page, 'text/html; charset=utf-8'), hidden)
-    .get('/start.js', ({ visit }) => serve(visit, start, 'text/javascript; charset=utf-8'), hidden)
-    .get(
-      '/swagger-ui-bundle.js',
-      ({ visit }) => serve(visit, Bun.file(script), 'text/javascript; charset=utf-8'),
-      hidden,
-    )
-    .get('/swagger-ui.css', ({ visit }) => serve(visit, Bun.file(stylesheet), 'text/css; charset=utf-8'), hidden)
-    .get('/favicon.png', ({ visit }) => serve(visit, Bun.file(favicon), 'image/png'), hidden)
-    .get(
-      '/openapi.yaml',
-      async ({ visit }) => {
-        yaml ??= describe(described)
-        return serve(visit, await yaml, 'application/yaml; charset=utf-8')
-      },
-      hidden,
-    )
+/** What the page is made of, each loaded when somebody asks for it. */
+function files(readDocument: () => Promise<string>) {
+  const file = (contentType: string, load: StaticFileOptions['load'], isCompressed = false) =>
+    staticFile({ contentType, load, isCompressed, contentSecurityPolicy: CONTENT_SECURITY_POLICY })
+  const embedded = (path: string) => () => Bun.file(path).bytes()
+
+  const assets = {
+    script: file(JAVASCRIPT, embedded(script)),
+    start: file(JAVASCRIPT, async () => start),
+    stylesheet: file('text/css; charset=utf-8', embedded(stylesheet)),
+    icon: file('image/png', embedded(favicon), true),
+  }
+  return {
+    ...assets,
+    document: file(YAML, readDocument),
+    page: file('text/html; charset=utf-8', async () => {
+      const [script, start, stylesheet, icon] = await Promise.all([
+        assets.script.version(),
+        assets.start.version(),
+        assets.stylesheet.version(),
+        assets.icon.version(),
+      ])
+      return page({ script, start, stylesheet, icon })
+    }),
+  }
 }
 
-function serve({ responseHeaders }: Visit, body: string | Blob, contentType: string): Response {
-  responseHeaders.set('content-type', contentType)
-  responseHeaders.set('content-security-policy', CONTENT_SECURITY_POLICY)
-  responseHeaders.set('cache-control', 'no-cache')
-  return new Response(body)
+type Context = { visit: Visit; query: { v?: string } }
+
+/** @param described the routes that the document describes */
+export function docsRoutes(described: AnyElysia) {
+  let text: Promise<string> | undefined
+  function readDocument(): Promise<string> {
+    text ??= describe(described)
+    return text
+  }
+  const { script, start, stylesheet, icon, document, page } = files(readDocument)
+  const hidden = { detail: { hide: true } }
+  const sent = (file: StaticFile) => (context: Context) => file.send(context.visit, context.query.v)
+
+  async function sendDocument({ visit }: Context): Promise<Response> {
+    const prefix = forwardedPrefix(visit.request)
+    if (prefix === '') return document.send(visit)
+    const load = async () => (await readDocument()).replace(SERVER, `$1${prefix}`)
+    // Anybody can make up prefixes: nothing is kept or compressed for them.
+    const isCompressed = true
+    return staticFile({ contentType: YAML, contentSecurityPolicy: CONTENT_SECURITY_POLICY, load, isCompressed }).send(
+      visit,
+    )
+  }
+
+  return (
+    new Elysia({ strictPath: true })
+      .use(visit)
+      .get(PATH, ({ visit }) => page.send(visit), hidden)
+      .get(`${PATH}/start.js`, sent(start), hidden)
+      .get(`${PATH}/swagger-ui-bundle.js`, sent(script), hidden)
+      .get(`${PATH}/swagger-ui.css`, sent(stylesheet), hidden)
+      .get(`${PATH}/favicon.png`, sent(icon), hidden)
+      .get(`${PATH}/openapi.yaml`, sendDocument, hidden)
+      // Browsers ask for it by themselves.
+      .get('/favicon.ico', sent(icon), hidden)
+      .get('/', ({ visit }) => redirect(visit, 'api/docs'), hidden)
+      .get(`${PATH}/`, ({ visit }) => redirect(visit, '../docs'), hidden)
+  )
 }

@@ -52,7 +52,7 @@ export function preconditionOf<Present>(
   const condition = headers.get('if-match')
   if (condition === null) return undefined
   return (present) => {
-    if (!names(condition, represent(toModel(present)).etag)) throw new AppError('precondition_failed')
+    if (!matchesTag(condition, represent(toModel(present)).etag)) throw new AppError('precondition_failed')
   }
 }
 
@@ -71,7 +71,7 @@ function represent(data: unknown, more = ''): Representation {
 function send({ set, visit: { request, responseHeaders } }: Context, { body, etag }: Representation) {
   responseHeaders.set('etag', etag)
   const condition = request.headers.get('if-none-match')
-  if (condition === null || !names(condition, etag)) return body
+  if (!matchesTag(condition, etag)) return body
   set.status = 304
   responseHeaders.delete('content-type')
   return undefined
@@ -84,8 +84,10 @@ const TAG = /^(?:W\/)?("[^"]*?)(?:-(?:gzip|br|zstd|deflate)|;gzip)?"$/
  * Compares weakly, also for If-Match, where RFC 9110 §13.1.1 asks for the strong comparison: a weak tag may stand for
  * several representations. Ours never does. It is a hash of what was sent, so whatever a proxy did to the tag on its way,
  * it names the one representation that the client has seen.
+ *
+ * @param condition an If-Match or If-None-Match header; null where there is none
  */
-function names(condition: string, etag: string): boolean {
-  if (condition.length > MAX_CONDITION_LENGTH) return false
+export function matchesTag(condition: string | null, etag: string): boolean {
+  if (condition === null || condition.length > MAX_CONDITION_LENGTH) return false
   return condition === '*' || condition.split(',').some((candidate) => `${TAG.exec(candidate.trim())?.[1]}"` === etag)
 }

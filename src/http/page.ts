@@ -1,6 +1,7 @@
 /** Pages on the wire: `limit` and `cursor` in, a Link header out (RFC 8288). */
 import { t } from 'elysia'
 import { PAGE_LIMIT, type PageRequest, pageRequest } from '../core/page.ts'
+import { forwardedPrefix } from './prefix.ts'
 import { integerText, text, toInteger } from './schema.ts'
 import type { Visit } from './visit.ts'
 
@@ -32,5 +33,5 @@ export function linkNext(
 ): void {
   if (nextCursor === undefined) return
   const parameters = new URLSearchParams({ ...query, cursor: nextCursor })
-  visit.responseHeaders.set('link', `<${visit.path}?${parameters}>; rel="next"`)
+  visit.responseHeaders.set('link', `<${forwardedPrefix(visit.request)}${visit.path}?${parameters}>; rel="next"`)
 }

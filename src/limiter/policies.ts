@@ -13,22 +13,31 @@ export type Policies = {
 }
 
 /** Requests per minute, as they are named in the configuration. */
-export type Limits = Record<'limitLogin' | 'limitPasswordReset' | 'limitUser' | 'limitAnonymous' | 'limitProbe', number>
+export type Limits = Record<
+  'limitLogin' | 'limitPasswordReset' | 'limitUser' | 'limitAnonymous' | 'limitProbe' | 'limitAsset',
+  number
+>
 
 const WINDOW_SECONDS = 60
 /** Several people behind one address, each with a page that sends all that its user may. */
 const PREFLIGHTS = 600
+
+/** What a browser asks for by itself, beside the files of the reference: a page of it has several. */
+const ASSETS = new Set(['/', '/favicon.ico', '/.well-known/security.txt', '/.well-known/change-password', '/api/docs'])
 
 export function createPolicies(limits: Limits): Policies {
   const policy = (name: string, limit: number): Policy => ({ name, limit, windowSeconds: WINDOW_SECONDS })
   const login = policy('login', limits.limitLogin)
   const passwordReset = policy('password-reset', limits.limitPasswordReset)
   const probe = policy('probe', limits.limitProbe)
+  const asset = policy('asset', limits.limitAsset)
 
   return {
     byAddress(method, path) {
       if (path === '/api/v1/auth/login') return method === 'POST' ? login : undefined
       if (path.startsWith('/api/v1/auth/password-reset')) return passwordReset
+      if (path.startsWith('/api/v1/')) return undefined
+      if (path.startsWith('/api/docs/') || ASSETS.has(path)) return asset
       if (path === '/livez' || path === '/readyz') return probe
       return undefined
     },

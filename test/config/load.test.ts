@@ -85,6 +85,8 @@ describe('a value', () => {
       limitUser: ['3', 3],
       limitAnonymous: ['4', 4],
       limitProbe: ['5', 5],
+      limitAsset: ['7', 7],
+      securityContact: ['mailto:security@example.com', 'mailto:security@example.com'],
       drainDelaySeconds: ['0', 0],
       drainSeconds: ['600', 600],
       backupDir: ['/var/backups/ncp', '/var/backups/ncp'],
@@ -141,6 +143,12 @@ describe('is refused:', () => {
       { NCP_TRUSTED_PROXIES: 'fe80::1%eth0' },
       'NCP_TRUSTED_PROXIES: must be addresses or CIDR ranges, separated by commas',
     ],
+    ...['security@example.com', 'mailto:', 'http://example.com/', 'https://example.com/\nExpires: 2999', 'tel:1'].map(
+      (contact): [Record<string, string>, string] => [
+        { NCP_SECURITY_CONTACT: contact },
+        'NCP_SECURITY_CONTACT: must be mailto: with an email address, or an https:// URL',
+      ],
+    ),
     [{ NCP_HSTS: 'on' }, 'NCP_HSTS: must be one of off, host, subdomains'],
     ...[
       '*',

@@ -35,11 +35,11 @@ afterEach(async () => {
 afterAll(() => here.remove())
 
 /** Runs a configuration of the page over plain HTTP. @returns its port */
-async function start(name: ProxyName, configuration: string): Promise<number> {
+async function start(name: ProxyName, configuration: string, prefix = ''): Promise<number> {
   const port = await freePort()
   const command = commandOf(name, configuration, { port, panelPort: panel.port, directory: here.path('proxy') })
   proxy = Bun.spawn(command, { env: { PATH: PROXY_PATH, HOME: here.directory }, stdout: 'ignore', stderr: 'ignore' })
-  await until(name, () => ask(port, '/api/v1/auth/me').then(({ status }) => status === 401))
+  await until(name, () => ask(port, `${prefix}/api/v1/auth/me`).then(({ status }) => status === 401))
   return port
 }
 
@@ -130,12 +130,26 @@ describe('nginx', () => {
   nginxTest('serves a frontend on the origin of the panel', async () => {
     mkdirSync(here.path('proxy', 'www'))
     writeFileSync(here.path('proxy', 'www', 'index.html'), '<!doctype html><title>app</title>')
-    const port = await start('nginx', block('nginx', 1).replace('/var/www/frontend', here.path('proxy', 'www')))
+    const port = await start('nginx', block('nginx', 2).replace('/var/www/frontend', here.path('proxy', 'www')))
     for (const path of ['/', '/sites/7']) {
       expect(await ask(port, path)).toMatchObject({ status: 200, body: expect.stringContaining('<title>app</title>') })
     }
     expect((await ask(port, '/api/docs/openapi.yaml')).status).toBe(200)
     expect((await ask(port, '/api/v1/nope')).status).toBe(404)
+  })
+
+  nginxTest('may serve the panel under a path', async () => {
+    const port = await start('nginx', block('nginx', 1), '/panel')
+    const moved = await ask(port, '/panel/')
+    expect([moved.status, moved.headers.location]).toEqual([302, 'api/docs'])
+    const { body } = await ask(port, '/panel/api/docs')
+    const [, script = ''] = /<script src="([^"]+)"/.exec(body) ?? []
+    expect((await ask(port, new URL(script, 'http://x/panel/api/docs').pathname)).status).toBe(200)
+    expect((await ask(port, '/panel/api/docs/openapi.yaml')).body).toContain('\n  - url: /panel\n')
+    const headers = { authorization: `Bearer ${token}` }
+    const page = await ask(port, '/panel/api/v1/admin/audit-log?limit=1', { headers })
+    const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(`${page.headers.link}`) ?? []
+    expect((await ask(port, next, { headers })).status).toBe(200)
   })
 
   nginxTest('may call the panel by the name of an upstream, however short', async () => {

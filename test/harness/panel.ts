@@ -57,6 +57,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     limitPasswordReset: NO_LIMIT,
     limitUser: NO_LIMIT,
     limitAnonymous: NO_LIMIT,
+    limitAsset: NO_LIMIT,
     ...overrides,
     data,
   }

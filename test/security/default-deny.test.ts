@@ -8,12 +8,17 @@ import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/pane
 
 /** All that a stranger may call. A route that is missing here must ask for a credential. */
 const PUBLIC = [
+  'GET /',
+  'GET /.well-known/change-password',
+  'GET /.well-known/security.txt',
   'GET /api/docs',
   'GET /api/docs/favicon.png',
   'GET /api/docs/openapi.yaml',
   'GET /api/docs/start.js',
   'GET /api/docs/swagger-ui-bundle.js',
   'GET /api/docs/swagger-ui.css',
+  'GET /api/docs/',
+  'GET /favicon.ico',
   'GET /livez',
   'GET /readyz',
   'POST /api/v1/auth/email/confirm',
@@ -106,7 +111,8 @@ test('the lists in this test name routes that there are', () => {
 describe('without a credential', () => {
   test('exactly the public routes are documented as open', () => {
     const open = operations.filter(({ isOpen }) => isOpen).map(nameOf)
-    expect(open.sort()).toEqual(PUBLIC.filter((name) => !name.includes('/api/docs')).sort())
+    const files = /\/api\/docs|\/favicon|\.well-known|^GET \/$/
+    expect(open.sort()).toEqual(PUBLIC.filter((name) => !files.test(name)).sort())
   })
 
   test('every route and every method of it is 401 or 405, unless it is public', async () => {
@@ -142,7 +148,7 @@ describe('without a credential', () => {
 
   test('a path that is no route is 404 and tells nothing else', async () => {
     for (const path of [
-      '/',
+      '/index.html',
       '/api',
       '/api/v1',
       '/metrics',

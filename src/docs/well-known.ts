@@ -1,0 +1,39 @@
+/** What browsers, password managers and finders of holes look for at a fixed place (RFC 8615). */
+import { Elysia } from 'elysia'
+import type { Clock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import { redirect } from '../http/redirect.ts'
+import { type Visit, visit } from '../http/visit.ts'
+
+export type WellKnownOptions = {
+  clock: Clock
+  /** Whom to tell of a hole, as a URI. */
+  securityContact: string | undefined
+  /** Of the frontend. */
+  publicUrl: string | undefined
+}
+
+/** RFC 9116 §2.5.5 wants less than a year: the file is made anew at each request, and a stale copy is to be seen as one. */
+const VALID_MS = 30 * 24 * 60 * 60 * 1000
+
+export function wellKnownRoutes({ clock, securityContact, publicUrl }: WellKnownOptions) {
+  const hidden = { detail: { hide: true } }
+
+  function sendSecurityText({ responseHeaders }: Visit): Response {
+    if (securityContact === undefined) throw new AppError('not_found')
+    responseHeaders.set('content-type', 'text/plain; charset=utf-8')
+    const expires = new Date(clock.now() + VALID_MS).toISOString()
+    return new Response(`Contact: ${securityContact}\nExpires: ${expires}\n`)
+  }
+
+  /** https://www.w3.org/TR/change-password-url/ */
+  function sendToChangePassword(visit: Visit): Response {
+    if (publicUrl === undefined) throw new AppError('not_found')
+    return redirect(visit, `${publicUrl}/change-password`)
+  }
+
+  return new Elysia({ strictPath: true, prefix: '/.well-known' })
+    .use(visit)
+    .get('/security.txt', ({ visit }) => sendSecurityText(visit), hidden)
+    .get('/change-password', ({ visit }) => sendToChangePassword(visit), hidden)
+}

@@ -1,0 +1,44 @@
+/** Compression of what is sent: which coding a client takes (RFC 9110 §12.5.3), and the work itself. */
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+export type Coding = 'br' | 'gzip'
+
+const ALL: readonly Coding[] = ['br', 'gzip']
+/** A quarter of the size at a twentieth of the best quality's time. */
+const BROTLI_QUALITY = 5
+
+/**
+ * @param acceptEncoding the Accept-Encoding header
+ * @param codings the best one first
+ * @returns undefined for what is best sent as it is
+ */
+export function preferredCoding(acceptEncoding: string | null, codings: readonly Coding[] = ALL): Coding | undefined {
+  if (acceptEncoding === null) return undefined
+  const weights = new Map(
+    acceptEncoding
+      .toLowerCase()
+      .split(',')
+      .map((entry): [string, number] => {
+        const [name = '', ...parameters] = entry.split(';').map((part) => part.trim())
+        const weight = parameters.find((parameter) => parameter.startsWith('q='))
+        return [name, weight === undefined ? 1 : Number(weight.slice(2))]
+      }),
+  )
+  const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0
+  const [best] = codings.filter((coding) => weightOf(coding) > 0).sort((a, b) => weightOf(b) - weightOf(a))
+  return best
+}
+
+/** In a thread of the runtime's, so that nobody waits for it but the client. */
+export function compress(content: Uint8Array | string, coding: Coding): Promise<Uint8Array> {
+  if (coding === 'gzip') return promisify(gzip)(content)
+  return promisify<Uint8Array | string, object, Buffer>(brotliCompress)(content, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY },
+  })
+}
+
+/** The tag of a representation that was compressed: it is another one than the plain one (RFC 9110 §8.8.3.3). */
+export function codedTag(etag: string, coding: Coding): string {
+  return `${etag.slice(0, -1)}-${coding}"`
+}

@@ -1,0 +1,12 @@
+/** Sends a browser elsewhere. */
+import type { Visit } from './visit.ts'
+
+/**
+ * @param location relative to the path of the request where it is a page of ours: a proxy may serve us under a prefix
+ * @returns 302: where a page is may change
+ */
+export function redirect({ responseHeaders }: Visit, location: string): Response {
+  responseHeaders.set('location', location)
+  responseHeaders.delete('content-type')
+  return new Response(null, { status: 302 })
+}
