@@ -78,7 +78,7 @@ function routes(context: Context, guard: Guard) {
     .use(passwordRoutes({ guard, password, passwordReset }))
     .use(emailRoutes({ guard, emailChange }))
     .use(twoFactorRoutes({ guard, twoFactor }))
-    .use(apiKeyRoutes({ guard, apiKeys, answerOnce }))
+    .use(apiKeyRoutes({ guard, apiKeys, rotateSelf: context.rotateSelf, answerOnce }))
     .use(siteRoutes({ guard, sites, pages, answerOnce }))
     .use(subscriptionRoutes({ guard, subscriptions }))
     .use(userRoutes({ guard, users, answerOnce }))

@@ -20,6 +20,7 @@ import { openStore } from './db/store.ts'
 import { users as userTable } from './db/tables.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
 import { createExpiryNotices } from './features/api-keys/expiry-notices.ts'
+import { createRotateSelf } from './features/api-keys/self-rotation.ts'
 import { createAudit } from './features/audit/audit.ts'
 import { createIncidents } from './features/audit/incidents.ts'
 import { createRetention } from './features/audit/retention.ts'
@@ -32,7 +33,13 @@ import { createWriteAs } from './features/auth/write-as.ts'
 import { createHealth } from './features/health/health.ts'
 import { createIdempotency } from './features/idempotency/idempotency.ts'
 import { createBackupSchedule } from './features/settings/backup-schedule.ts'
-import { createSettings, isCodeRequired, isTwoFactorRequired, readSettings } from './features/settings/settings.ts'
+import {
+  createSettings,
+  isCodeRequired,
+  isSelfRotationAllowed,
+  isTwoFactorRequired,
+  readSettings,
+} from './features/settings/settings.ts'
 import { createSites } from './features/sites/sites.ts'
 import { createSubscriptions } from './features/subscriptions/subscriptions.ts'
 import { createIssueActivation } from './features/users/activation.ts'
@@ -123,6 +130,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     clock,
     verifyToken: tokens.verify,
     isTwoFactorRequired: settings.isTwoFactorRequired,
+    isSelfRotationAllowed: async () => (await settings.read()).apiKeySelfRotation,
     record: usage.record,
   })
   const sessions = createSessions({ ...essentials, flushUsage: usage.settle })
@@ -152,8 +160,10 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     withFreshCode: auth.secondFactor.withFreshCode,
     findSubscription: subscriptions.findOwn,
     maxKeys: async (tx) => (await readSettings(tx)).maxApiKeys,
+    isSelfRotationAllowed,
     requireManageable,
   })
+  const rotateSelf = createRotateSelf({ ...essentials, notify, isAllowed: isSelfRotationAllowed })
   const expiryNotices = createExpiryNotices({ store, clock, notify })
   const sites = createSites({
     ...essentials,
@@ -211,6 +221,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
     incidents,
     retention,
     apiKeys,
+    rotateSelf,
     expiryNotices,
     subscriptions,
     sites,

@@ -23,6 +23,8 @@ export type Credential =
       expiresAt: number | null
       /** It was rotated, and this is the old secret, for as long as that is still valid. */
       superseded?: boolean
+      /** Until when it may rotate itself, in milliseconds since the epoch; absent where it may not. */
+      renewableUntil?: number
       /** Absent for a key with all the rights of its user. */
       restrictions?: KeyRestrictions
     }

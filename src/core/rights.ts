@@ -9,8 +9,9 @@ import type { Scope } from './scope.ts'
  * - `session`: a JWT; a key cannot manage credentials, or one leaked key would make more of them
  * - `admin`: a JWT or an API key of an administrator
  * - `admin_session`: a JWT of an administrator, for what asks for the administrator's own password
+ * - `key`: an API key, for what it does about itself
  */
-export type Access = 'user' | 'enrolling' | 'session' | 'admin' | 'admin_session'
+export type Access = 'user' | 'enrolling' | 'session' | 'admin' | 'admin_session' | 'key'
 
 /** What a route asks of its caller. */
 export type Rights = {
@@ -31,6 +32,9 @@ export function authorize(principal: Principal, address: string, rights: Rights)
     throw new AppError('ip_not_allowed', `This API key may not be used from ${address}`)
   }
   if (access === 'session' || access === 'enrolling') requireSession(principal)
+  if (access === 'key' && principal.credential.kind !== 'api_key') {
+    throw new AppError('forbidden', 'Only an API key can do this')
+  }
   if (principal.mustEnrol && access !== 'enrolling') throw new AppError('two_factor_enrolment_required')
   if ((access === 'admin' || access === 'admin_session') && principal.role !== 'admin') {
     throw new AppError('forbidden', 'Only an administrator may do this')

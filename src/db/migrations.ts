@@ -5,6 +5,7 @@ import idempotency from '../../drizzle/0002_idempotency.sql' with { type: 'text'
 import apiKeyOptions from '../../drizzle/0003_api-key-options.sql' with { type: 'text' }
 import allowances from '../../drizzle/0004_allowances.sql' with { type: 'text' }
 import severalResetLinks from '../../drizzle/0005_several-reset-links.sql' with { type: 'text' }
+import selfRotation from '../../drizzle/0006_self-rotation.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -19,4 +20,5 @@ export const migrations: readonly Migration[] = [
   { name: '0003_api-key-options', sql: apiKeyOptions },
   { name: '0004_allowances', sql: allowances },
   { name: '0005_several-reset-links', sql: severalResetLinks },
+  { name: '0006_self-rotation', sql: selfRotation },
 ]

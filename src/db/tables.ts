@@ -2,6 +2,8 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
+export { settings, strangers } from './installation-tables.ts'
+
 const id = () => integer().primaryKey({ autoIncrement: true })
 const createdAt = () => integer('created_at').notNull()
 const updatedAt = () => integer('updated_at').notNull()
@@ -62,12 +64,6 @@ export const allowances = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.name] }), index('allowances_empty_at').on(table.emptyAt)],
 )
 
-/** One row: what was asked about an email that nobody has, counted so that it costs what others cost. */
-export const strangers = sqliteTable('strangers', {
-  id: integer().primaryKey(),
-  failedAttempts: integer('failed_attempts').notNull(),
-})
-
 export const recoveryCodes = sqliteTable(
   'recovery_codes',
   { userId: userId(), codeHash: text('code_hash').notNull() },
@@ -114,6 +110,9 @@ export const apiKeys = sqliteTable(
     previousValidUntil: integer('previous_valid_until'),
     /** Of the mails before the expiry, the last that was sent or is not worth sending: so many days before. */
     noticedDays: integer('noticed_days'),
+    /** Until when it may rotate itself, and how long it lives from each such rotation on; null for one that may not. */
+    renewableUntil: integer('renewable_until'),
+    lifetimeMs: integer('lifetime_ms'),
   },
   (table) => [
     index('api_keys_user_id').on(table.userId),
@@ -229,13 +228,6 @@ export const siteDomains = sqliteTable(
   },
   (table) => [uniqueIndex('site_domains_site_position').on(table.siteId, table.position)],
 )
-
-export const settings = sqliteTable('settings', {
-  key: text().primaryKey(),
-  /** JSON. */
-  value: text().notNull(),
-  updatedAt: updatedAt(),
-})
 
 /**
  * What happened, in order and for good: triggers in the migration refuse every change, and every deletion but that of

@@ -81,7 +81,11 @@ function readKey(header: string): string {
  * subscription are kept apart, so that it is shown nothing beyond that.
  */
 function fingerprintOf({ visit, query, body }: Context): string {
-  const bound = boundSubscriptionOf(callerOf(visit))
+  const caller = callerOf(visit)
+  const bound = boundSubscriptionOf(caller)
+  // What a key does about itself is about another one with each key.
+  const self =
+    caller.rights.access === 'key' && caller.credential.kind === 'api_key' ? caller.credential.keyId : undefined
   const withoutCode = (name: string, value: unknown) => (name === 'totp_code' ? undefined : value)
-  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound], withoutCode))
+  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound, self], withoutCode))
 }

@@ -36,7 +36,7 @@ type Operation = {
 
 /** What an operation that takes API keys says of them besides: see `Rights`. */
 type ForKeys = { scope: Scope | null; confined?: boolean }
-type OperationFor<Level extends Access> = Level extends 'user' | 'admin' ? Operation & ForKeys : Operation
+type OperationFor<Level extends Access> = Level extends 'user' | 'admin' | 'key' ? Operation & ForKeys : Operation
 
 /** Errors that any operation can give. */
 const always: ErrorCode[] = ['bad_request', 'validation_error', 'rate_limited', 'internal', 'unavailable']
@@ -45,6 +45,7 @@ const refusals: Record<Access, ErrorCode[]> = {
   enrolling: ['not_authenticated', 'ip_not_allowed', 'forbidden'],
   session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
   admin: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
+  key: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
   admin_session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
 }
 

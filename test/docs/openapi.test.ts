@@ -596,6 +596,8 @@ describe("the contract's operations", () => {
     'scopes?': ['string'],
     'allowed_cidrs?': ['string'],
     'subscription_id?': 'integer',
+    'can_rotate?': 'boolean',
+    'renewable_until?': 'timestamp',
     'previous_key?': { key_prefix: 'string', valid_until: 'timestamp' },
   }
 
@@ -606,6 +608,8 @@ describe("the contract's operations", () => {
       'scopes?': ['string'],
       'allowed_cidrs?': ['string'],
       'subscription_id?': 'integer',
+      'can_rotate?': 'boolean',
+      'renewable_until?': 'timestamp',
       'totp_code?': 'string',
     })
     const { properties } = resolve(jsonOf(operationOf('POST /api/v1/auth/api-keys').requestBody?.content))

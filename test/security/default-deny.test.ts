@@ -31,6 +31,7 @@ const PUBLIC = [
 const FOR_KEYS = [
   'GET /api/v1/audit-log',
   'GET /api/v1/auth/me',
+  'POST /api/v1/auth/api-keys/self/rotate',
   'GET /api/v1/sites',
   'POST /api/v1/sites',
   'GET /api/v1/sites/{id}',

@@ -7,7 +7,6 @@ import { AppError } from '../../core/errors.ts'
 import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Principal } from '../../core/principal.ts'
-import type { Scope } from '../../core/scope.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -18,8 +17,11 @@ import type { Conclude } from '../idempotency/idempotency.ts'
 import type { RequireManageable } from '../users/users.ts'
 import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
+import { noRenewal, renewalOf } from './renewal.ts'
+import type { ApiKeyChanges, NewApiKey } from './requests.ts'
 import { type ApiKey, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
 import { newSecret } from './secret.ts'
+import { SELF_ROTATION_IS_OFF } from './self-rotation.ts'
 
 export type { ApiKey }
 
@@ -39,26 +41,10 @@ export type ApiKeysOptions = {
   /** @throws AppError `not_found`, `forbidden` */
   findSubscription(principal: Principal, id: number, queries: Queries): Promise<unknown>
   requireManageable: RequireManageable
+  /** Whether keys may rotate themselves at all. */
+  isSelfRotationAllowed(tx: Queries): Promise<boolean>
   /** How many keys a user may have. */
   maxKeys(tx: Queries): Promise<number>
-}
-
-export type NewApiKey = {
-  name: string
-  /** Milliseconds since the epoch; undefined makes a key that is valid until it is deleted. */
-  expiresAt?: number | undefined
-  /** Undefined: everything that the user may do. */
-  scopes?: readonly Scope[] | undefined
-  /** CIDR ranges in their normal form; undefined: everywhere. */
-  allowedCidrs?: readonly string[] | undefined
-  /** Undefined: all subscriptions of the user. */
-  subscriptionId?: number | undefined
-}
-
-export type ApiKeyChanges = {
-  name?: string
-  /** Milliseconds since the epoch; null for never. */
-  expiresAt?: number | null
 }
 
 /** A fresh code of the second factor, which the settings may want for what gives a key or a longer life to one. */
@@ -78,6 +64,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     findSubscription,
     maxKeys,
     requireManageable,
+    isSelfRotationAllowed,
   } = options
 
   const record = createRecord(audit)
@@ -98,6 +85,7 @@ export function createApiKeys(options: ApiKeysOptions) {
   async function insert(tx: Queries, actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {
     const { name, expiresAt = null, scopes, allowedCidrs, subscriptionId = null } = wanted
     const now = clock.now()
+    const renewal = renewalOf(wanted, now)
     const { key, ...secret } = newSecret()
     const row = await tx
       .insert(apiKeys)
@@ -111,16 +99,18 @@ export function createApiKeys(options: ApiKeysOptions) {
         allowedCidrs: allowedCidrs ? JSON.stringify(allowedCidrs) : null,
         subscriptionId,
         noticedDays: noticesPast(expiresAt, now),
+        ...renewal,
       })
       .returning()
       .get()
     const { keyPrefix: prefix } = row
-    await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt }, actor)
+    await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt, ...renewal }, actor)
     await record(tx, actor, 'api_key.create', row, {
       expiresAt: timeOrNull(expiresAt),
       ...(scopes && { scopes: [...scopes] }),
       ...(allowedCidrs && { allowedCidrs: [...allowedCidrs] }),
       ...(subscriptionId !== null && { subscriptionId }),
+      ...(renewal.renewableUntil !== null && { renewableUntil: timeOrNull(renewal.renewableUntil) }),
     })
     return { row, key }
   }
@@ -166,6 +156,9 @@ export function createApiKeys(options: ApiKeysOptions) {
       return withFreshCode(caller, totpCode, async (tx, caller) => {
         if (wanted.subscriptionId !== undefined) await findSubscription(caller, wanted.subscriptionId, tx)
         await requireRoom(tx, caller.userId)
+        if (wanted.canRotate && !(await isSelfRotationAllowed(tx))) {
+          throw new AppError('forbidden', `can_rotate: ${SELF_ROTATION_IS_OFF}`)
+        }
         const created = await insert(tx, caller, caller.userId, wanted)
         await conclude?.(tx, created)
         return created
@@ -198,10 +191,11 @@ export function createApiKeys(options: ApiKeysOptions) {
         requireUnexpired(before, clock.now())
         precondition?.(present(before))
         if (changesNothing(changes)) return present(before)
-        const notices = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()) }
+        // An end that is chosen by hand is not moved by the key.
+        const ending = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()), ...noRenewal }
         const changed = await tx
           .update(apiKeys)
-          .set({ ...changes, ...notices })
+          .set({ ...changes, ...ending })
           .where(eq(apiKeys.id, id))
           .returning()
           .get()
@@ -209,7 +203,10 @@ export function createApiKeys(options: ApiKeysOptions) {
           const { userId, name, keyPrefix: prefix } = changed
           await notify(tx, userId, { kind: 'api_key_expiry_changed', name, prefix, expiresAt })
         }
-        await record(tx, caller, 'api_key.change', changed, { expiresAt: timeOrNull(changed.expiresAt) })
+        await record(tx, caller, 'api_key.change', changed, {
+          expiresAt: timeOrNull(changed.expiresAt),
+          ...(before.renewableUntil !== changed.renewableUntil && { renewableUntil: null }),
+        })
         return present(changed)
       }
       return expiresAt === undefined ? writeAs(caller, work) : withFreshCode(caller, totpCode, work)

@@ -5,6 +5,7 @@ import { formatTimestamp, parseTimestamp } from '../../core/timestamp.ts'
 import {
   choice,
   closed,
+  flag,
   idIn,
   idOut,
   label,
@@ -18,7 +19,8 @@ import {
   whole,
 } from '../../http/schema.ts'
 import { normalizeRange } from '../../limiter/address.ts'
-import type { ApiKey, ApiKeyChanges, CreatedApiKey, NewApiKey } from './api-keys.ts'
+import type { ApiKey, CreatedApiKey } from './api-keys.ts'
+import type { ApiKeyChanges, NewApiKey } from './requests.ts'
 
 const MAX_CIDRS = 100
 /** An IPv6 address written in full, and its prefix. */
@@ -70,6 +72,15 @@ export const CreateApiKey = closed({
     ...idIn([1]),
     description: 'The one subscription that the key sees; absent means all',
   }),
+  can_rotate: t.Optional(
+    flag(
+      'Whether the key may rotate itself, which takes an `expires_at` and the setting `api_key_self_rotation`: each time it lives for its first lifetime again',
+    ),
+  ),
+  renewable_until: t.Optional({
+    ...timestampIn(),
+    description: 'The end of that, for good: a year from now when absent, and at most two',
+  }),
   totp_code: freshCode(),
 })
 export const ChangeApiKey = closed({
@@ -101,6 +112,8 @@ const options = {
     t.Array(t.String({ examples: ['203.0.113.0/24'] }), { description: 'Absent: it may be used from everywhere' }),
   ),
   subscription_id: t.Optional({ ...idOut(), description: 'Absent: it sees all subscriptions of its user' }),
+  can_rotate: t.Optional(t.Boolean({ description: 'Absent: it may not rotate itself' })),
+  renewable_until: t.Optional({ ...timestampOut(), description: 'Until when it may rotate itself' }),
   previous_key: t.Optional(
     t.Object(
       { key_prefix: keyPrefix(), valid_until: timestampOut() },
@@ -159,11 +172,13 @@ export function toApiKey(row: ApiKey) {
   }
 }
 
-function toOptions({ scopes, allowedCidrs, subscriptionId, previousKeyPrefix, previousValidUntil }: ApiKey) {
+function toOptions({ scopes, allowedCidrs, subscriptionId, renewableUntil, ...row }: ApiKey) {
+  const { previousKeyPrefix, previousValidUntil } = row
   return {
     ...(scopes !== null && { scopes: JSON.parse(scopes) as Scope[] }),
     ...(allowedCidrs !== null && { allowed_cidrs: JSON.parse(allowedCidrs) as string[] }),
     ...(subscriptionId !== null && { subscription_id: subscriptionId }),
+    ...(renewableUntil !== null && { can_rotate: true, renewable_until: formatTimestamp(renewableUntil) }),
     ...(previousKeyPrefix !== null &&
       previousValidUntil !== null && {
         previous_key: { key_prefix: previousKeyPrefix, valid_until: formatTimestamp(previousValidUntil) },
@@ -180,6 +195,8 @@ export function toNewApiKey(body: typeof CreateApiKey.static): NewApiKey & { tot
     scopes,
     allowedCidrs: cidrs && [...new Set(cidrs.map((cidr) => normalizeRange(cidr) ?? cidr))],
     subscriptionId,
+    canRotate: body.can_rotate,
+    renewableUntil: body.renewable_until === undefined ? undefined : parseTimestamp(body.renewable_until),
     totpCode: body.totp_code,
   }
 }

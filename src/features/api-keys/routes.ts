@@ -21,12 +21,13 @@ import {
   toNewApiKey,
   toRotation,
 } from './model.ts'
+import type { RotateSelf } from './self-rotation.ts'
 
 const tag = 'API keys'
 
-export type ApiKeyRoutesOptions = { guard: Guard; apiKeys: ApiKeys; answerOnce: AnswerOnce }
+export type ApiKeyRoutesOptions = { guard: Guard; apiKeys: ApiKeys; rotateSelf: RotateSelf; answerOnce: AnswerOnce }
 
-export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions) {
+export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyRoutesOptions) {
   return new Elysia({ prefix: '/auth/api-keys' })
     .use(guard)
     .post(
@@ -106,7 +107,8 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
         ...operation('session', {
           id: 'changeApiKey',
           summary: 'Rename an API key, or change its expiry',
-          description: 'Not of one that has expired. What it may do stays: for that, create another.',
+          description:
+            'Not of one that has expired. What it may do stays: for that, create another. One with a new expiry may no longer rotate itself.',
           tag,
           body: true,
           guarded: true,
@@ -147,6 +149,31 @@ export function apiKeyRoutes({ guard, apiKeys, answerOnce }: ApiKeyRoutesOptions
         }),
         params: idParams('API key id'),
         body: RotateApiKey,
+      },
+    )
+    .post(
+      '/self/rotate',
+      async ({ visit, query, set }) =>
+        answerOnce({ set, visit, query, body: undefined }, (conclude) => rotateSelf(callerOf(visit), conclude), {
+          message: 'API key rotated',
+          status: 200,
+          toData: toCreatedApiKey,
+          insteadOfSecret: () =>
+            'The API key was rotated by the first of these requests, and shown in its answer alone: log in and rotate it, before this secret ends',
+        }),
+      {
+        ...operation('key', {
+          id: 'rotateOwnApiKey',
+          summary: 'Give the API key that asks another secret and a new expiry',
+          description:
+            'For a key that was created with `can_rotate`, where the setting `api_key_self_rotation` is on. It lives as long as it did at first, from now on, and never beyond its `renewable_until`. The old secret works for a day, or until its own expiry; until then, neither rotates again. The user is told by email.',
+          scope: null,
+          confined: true,
+          tag,
+          idempotent: true,
+          data: CreatedApiKeyModel,
+          message: 'API key rotated',
+        }),
       },
     )
     .delete(

@@ -21,6 +21,8 @@ export type CredentialsOptions = {
   /** Checks signature and claims. @returns the `jti` and `sub`; undefined for a token that is not ours */
   verifyToken(token: string): Promise<{ tokenId: string; userId: number } | Rejection | undefined>
   isTwoFactorRequired: IsTwoFactorRequired
+  /** Whether API keys may rotate themselves at all. */
+  isSelfRotationAllowed(): Promise<boolean>
   /** Told of each use. */
   record(credential: Credential): void
 }
@@ -28,7 +30,7 @@ export type CredentialsOptions = {
 export type Credentials = ReturnType<typeof createCredentials>
 
 export function createCredentials(options: CredentialsOptions) {
-  const { store, clock, verifyToken, isTwoFactorRequired, record } = options
+  const { store, clock, verifyToken, isTwoFactorRequired, isSelfRotationAllowed, record } = options
   const cache = createVersionCache<Principal>(store, CACHE_ENTRIES)
 
   async function byToken(token: string): Promise<Principal | Rejection> {
@@ -38,6 +40,15 @@ export function createCredentials(options: CredentialsOptions) {
     const found = await principalOfToken(store.read, claims.tokenId, isTwoFactorRequired)
     // Without the check of `sub`, a row with a reused id could map an old token to a new user.
     return found instanceof Rejection || found.userId === claims.userId ? found : endedSession
+  }
+
+  /** What the settings do not allow, a key is not told of either. */
+  async function withoutDormantRight(principal: Principal): Promise<Principal> {
+    const { credential } = principal
+    if (credential.kind !== 'api_key' || credential.renewableUntil === undefined) return principal
+    if (await isSelfRotationAllowed()) return principal
+    const { renewableUntil: _, ...rest } = credential
+    return { ...principal, credential: rest }
   }
 
   /** As `authenticate`, without counting a use: for a request whose credential was counted before. */
@@ -52,7 +63,7 @@ export function createCredentials(options: CredentialsOptions) {
     // A rejection is not remembered: it takes no place from a principal, and time can be put back.
     const load = async () => {
       const found = await (isKey ? principalOfKey(store.read, hash, isTwoFactorRequired) : byToken(bearer))
-      if (!(found instanceof Rejection)) return found
+      if (!(found instanceof Rejection)) return withoutDormantRight(found)
       rejection = found
       return undefined
     }

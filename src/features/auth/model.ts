@@ -80,6 +80,10 @@ export const MeModel = t.Object(
         ),
         subscription_id: nullable({ ...idOut(), description: 'Null: all subscriptions of the user' }),
         expires_at: nullable(timestampOut()),
+        can_rotate: t.Boolean({
+          description: 'Whether it can rotate itself at `POST /auth/api-keys/self/rotate`, as the settings are now',
+        }),
+        renewable_until: nullable({ ...timestampOut(), description: 'Until when; null for what may not' }),
       },
       { additionalProperties: false },
     ),
@@ -142,6 +146,8 @@ export function toCredential(credential: Credential, key: ApiKey | undefined) {
     allowed_cidrs: (key?.allowedCidrs ? JSON.parse(key.allowedCidrs) : null) as string[] | null,
     subscription_id: key?.subscriptionId ?? null,
     expires_at: credential.expiresAt === null ? null : formatTimestamp(credential.expiresAt),
+    can_rotate: credential.kind === 'api_key' && credential.renewableUntil !== undefined,
+    renewable_until: key?.renewableUntil ? formatTimestamp(key.renewableUntil) : null,
   }
 }
 

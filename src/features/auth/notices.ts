@@ -17,7 +17,23 @@ export type Notice =
   | { kind: 'email_change_requested'; email: string }
   | { kind: 'email_changed'; email: string }
   /** `expiresAt` in milliseconds since the epoch, null for never. */
-  | { kind: 'api_key_created'; name: string; prefix: string; expiresAt: number | null }
+  | {
+      kind: 'api_key_created'
+      name: string
+      prefix: string
+      expiresAt: number | null
+      /** Until when it may rotate itself; null for one that may not. */
+      renewableUntil: number | null
+    }
+  | {
+      kind: 'api_key_rotated_itself'
+      name: string
+      prefix: string
+      expiresAt: number
+      previousValidUntil: number | null
+      renewableUntil: number
+      address: string
+    }
   /** `previousValidUntil` of the old secret, null when it has stopped at once. */
   | { kind: 'api_key_rotated'; name: string; prefix: string; previousValidUntil: number | null }
   | { kind: 'api_key_expiry_changed'; name: string; prefix: string; expiresAt: number | null }
@@ -104,7 +120,19 @@ function wordsFor(notice: Notice, author: Author): { subject: string; event: str
         event: `Your account has moved to ${notice.email}. This is the last mail to the present address.`,
       }
     case 'api_key_created':
-      return { subject: 'A new API key was created', event: `An API key was created for your account.${key(notice)}` }
+      return {
+        subject: 'A new API key was created',
+        event: `An API key was created for your account.${key(notice)}${renewal(notice)}`,
+      }
+    case 'api_key_rotated_itself': {
+      const { previousValidUntil, renewableUntil, address } = notice
+      const end = previousValidUntil === null ? 'no longer works' : `works until ${formatTimestamp(previousValidUntil)}`
+      return {
+        subject: 'An API key rotated itself',
+        event: `An API key of your account gave itself a new secret and a new expiry, from ${address}.${key(notice)}\nThe old secret ${end}.`,
+        advice: `If a script of yours did this, there is nothing to do. If not, delete the key: its holder can keep it working until ${formatTimestamp(renewableUntil)}.`,
+      }
+    }
     case 'api_key_expiry_changed':
       return {
         subject: 'An API key was given another expiry',
@@ -180,6 +208,10 @@ function wordsFor(notice: Notice, author: Author): { subject: string; event: str
 function key({ name, prefix, expiresAt }: { name: string; prefix: string; expiresAt: number | null }): string {
   const expiry = expiresAt === null ? 'never' : formatTimestamp(expiresAt)
   return `\nName: ${quote(name)}\nBegins with: ${prefix}\nExpires: ${expiry}`
+}
+
+function renewal({ renewableUntil }: { renewableUntil: number | null }): string {
+  return renewableUntil === null ? '' : `\nIt may rotate itself until: ${formatTimestamp(renewableUntil)}`
 }
 
 /**

@@ -129,6 +129,7 @@ function keyCredential(key: ApiKeyRow, hash: string): Credential {
     secretHash: hash,
     expiresAt: ends.length > 0 ? Math.min(...ends) : null,
     ...(superseded && { superseded }),
+    ...(key.renewableUntil !== null && !superseded && { renewableUntil: key.renewableUntil }),
     ...(restrictions && { restrictions }),
   }
 }

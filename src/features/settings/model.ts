@@ -26,6 +26,8 @@ const requireCodeForApiKeys = () =>
     'Whether a user with two-factor authentication on sends a fresh `totp_code` to create, rotate or extend an API key',
   )
 
+const apiKeySelfRotation = () => flag('Whether API keys that were created with `can_rotate` may rotate themselves')
+
 export const ChangeSettings = closed({
   jwt_ttl_seconds: t.Optional(jwtTtlSeconds()),
   require_2fa: t.Optional(requireTwoFactor()),
@@ -34,6 +36,7 @@ export const ChangeSettings = closed({
   backup_keep: t.Optional(backupKeep()),
   max_api_keys_per_user: t.Optional(maxApiKeys()),
   require_code_for_api_keys: t.Optional(requireCodeForApiKeys()),
+  api_key_self_rotation: t.Optional(apiKeySelfRotation()),
 })
 
 export const SettingsModel = t.Object(
@@ -45,6 +48,7 @@ export const SettingsModel = t.Object(
     backup_keep: backupKeep(),
     max_api_keys_per_user: maxApiKeys(),
     require_code_for_api_keys: requireCodeForApiKeys(),
+    api_key_self_rotation: apiKeySelfRotation(),
   },
   { additionalProperties: false, title: 'Settings' },
 )

@@ -27,6 +27,8 @@ export type SettingValues = {
   maxApiKeys: number
   /** Whether a user with two-factor authentication sends a fresh code to create, rotate or extend an API key. */
   requireCodeForApiKeys: boolean
+  /** Whether an API key that was created for it may rotate itself. */
+  apiKeySelfRotation: boolean
 }
 export type SettingChanges = Partial<SettingValues>
 
@@ -39,10 +41,15 @@ export const SETTING_NAMES = {
   backupKeep: 'backup_keep',
   maxApiKeys: 'max_api_keys_per_user',
   requireCodeForApiKeys: 'require_code_for_api_keys',
+  apiKeySelfRotation: 'api_key_self_rotation',
 } as const satisfies Record<keyof SettingValues, string>
 
 /** What protects credentials: an API key with scopes leaves these alone. */
-const PROTECTIVE = ['requireTwoFactor', 'requireCodeForApiKeys'] as const satisfies (keyof SettingValues)[]
+const PROTECTIVE = [
+  'requireTwoFactor',
+  'requireCodeForApiKeys',
+  'apiKeySelfRotation',
+] as const satisfies (keyof SettingValues)[]
 
 export const JWT_TTL_SECONDS = { minimum: 60, maximum: 2_592_000 }
 export const REQUIRE_TWO_FACTOR = ['nobody', 'administrators', 'everyone'] as const
@@ -59,6 +66,7 @@ const defaults: SettingValues = {
   backupKeep: 7,
   maxApiKeys: 50,
   requireCodeForApiKeys: false,
+  apiKeySelfRotation: false,
 }
 
 // Prepared: every login asks, after the commit of another, and every transaction of a caller may.
@@ -134,6 +142,11 @@ export async function isTwoFactorRequired(queries: Queries, role: Role): Promise
 /** Whether an API key is made, renewed or given a longer life with a fresh code alone. */
 export async function isCodeRequired(queries: Queries): Promise<boolean> {
   return (await readSettings(queries)).requireCodeForApiKeys
+}
+
+/** Whether an API key that was created for it may rotate itself. */
+export async function isSelfRotationAllowed(queries: Queries): Promise<boolean> {
+  return (await readSettings(queries)).apiKeySelfRotation
 }
 
 function requires({ requireTwoFactor }: SettingValues, role: Role): boolean {

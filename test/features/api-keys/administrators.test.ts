@@ -77,6 +77,7 @@ describe('a key with scopes', () => {
   test.each<[string, unknown]>([
     ['require_2fa', 'nobody'],
     ['require_code_for_api_keys', false],
+    ['api_key_self_rotation', true],
   ])('does not change %s', async (name, value) => {
     const answer = await panel.patch('/admin/settings', key, { [name]: value, jwt_ttl_seconds: 60 })
     expect([answer.status, answer.message]).toEqual([403, `${REASON} change ${name}: ${REMEDY}`])

@@ -42,6 +42,8 @@ describe('a key without options', () => {
       allowed_cidrs: null,
       subscription_id: null,
       expires_at: null,
+      can_rotate: false,
+      renewable_until: null,
     })
     expect((await panel.get('/sites', data.key as string)).status).toBe(200)
   })

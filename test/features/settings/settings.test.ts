@@ -15,6 +15,7 @@ const DEFAULTS = {
   backup_keep: 7,
   max_api_keys_per_user: 50,
   require_code_for_api_keys: false,
+  api_key_self_rotation: false,
 }
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 
