@@ -86,6 +86,7 @@ test('routes never return status(), and few make a Response', () => {
   expect(files.filter((file) => /new Response\(/.test(sourceOf(file)))).toEqual([
     'src/acme/challenge.ts',
     'src/docs/well-known.ts',
+    'src/http/conditional.ts',
     'src/http/cors.ts',
     'src/http/errors.ts',
     'src/http/listen.ts',

@@ -1,7 +1,9 @@
 /** Conditional requests (RFC 9110 §13): 304 to who has the answer already, 412 to who has seen something else. */
+import type { Awaitable } from '../core/awaitable.ts'
 import { AppError } from '../core/errors.ts'
 import type { Page } from '../core/page.ts'
 import type { Precondition } from '../core/precondition.ts'
+import { type Coding, codedTag, compress, preferredCoding } from './content-coding.ts'
 import { type Envelope, envelope } from './envelope.ts'
 import { linkNext } from './page.ts'
 import type { Visit } from './visit.ts'
@@ -14,22 +16,29 @@ type Context = { set: { status?: number | string }; visit: Visit }
 /** What is sent of a resource: its body in JSON, and the strong validator of it. */
 type Representation = { body: string; etag: string }
 
+/** Undefined with status 304. A promise where it has to be compressed first. */
+type Sent = Awaitable<string | Response | undefined>
+
+/** Characters from which on compression pays for itself on the wire; a page of a few sites is far below. */
+const COMPRESSED_FROM = 16_384
+const compressedBodies = new WeakMap<Representation, Promise<Uint8Array>>()
+
 /** A page of a list as it is sent. */
 export type SentPage = Representation & { nextCursor: string | undefined }
 
 /** Answers with a resource. */
-export function sendResource(context: Context, data: unknown): string | undefined {
+export function sendResource(context: Context, data: unknown): Sent {
   return send(context, represent(data))
 }
 
 /** Answers with a page of a list, and names the next one. */
-export function sendPage(context: Context & { query: object }, page: SentPage): string | undefined {
+export function sendPage(context: Context & { query: object }, page: SentPage): Sent {
   linkNext(context, page)
   return send(context, page)
 }
 
 /** `sendPage` for a page that may come later. */
-export function pageSender(context: Context & { query: object }): (page: SentPage) => string | undefined {
+export function pageSender(context: Context & { query: object }): (page: SentPage) => Sent {
   return (page) => sendPage(context, page)
 }
 
@@ -68,13 +77,30 @@ function represent(data: unknown, more = ''): Representation {
 }
 
 /** @returns the body; undefined, with status 304, for a client that has it */
-function send({ set, visit: { request, responseHeaders } }: Context, { body, etag }: Representation) {
-  responseHeaders.set('etag', etag)
-  const condition = request.headers.get('if-none-match')
-  if (!matchesTag(condition, etag)) return body
-  set.status = 304
-  responseHeaders.delete('content-type')
-  return undefined
+function send({ set, visit: { request, responseHeaders } }: Context, representation: Representation): Sent {
+  const { body, etag } = representation
+  const isLarge = body.length >= COMPRESSED_FROM
+  const coding = isLarge ? preferredCoding(request.headers.get('accept-encoding'), ['gzip']) : undefined
+  if (isLarge) responseHeaders.append('vary', 'Accept-Encoding')
+  responseHeaders.set('etag', coding === undefined ? etag : codedTag(etag, coding))
+  if (matchesTag(request.headers.get('if-none-match'), etag)) {
+    set.status = 304
+    responseHeaders.delete('content-type')
+    return undefined
+  }
+  if (coding === undefined) return body
+  responseHeaders.set('content-encoding', coding)
+  return compressed(representation, coding).then((bytes) => new Response(bytes as Bun.BodyInit))
+}
+
+/** Of a page that is remembered, once. */
+function compressed(representation: Representation, coding: Coding): Promise<Uint8Array> {
+  let bytes = compressedBodies.get(representation)
+  if (!bytes) {
+    bytes = compress(representation.body, coding)
+    compressedBodies.set(representation, bytes)
+  }
+  return bytes
 }
 
 /** An entity tag as a proxy that compresses hands it on: made weak (nginx, HAProxy), or with a suffix (Apache, Caddy). */
