@@ -26,8 +26,15 @@ export async function checkPasswordRules(field: string, password: string, email:
   }
   const lowered = normalized.toLowerCase()
   commonPasswords ??= loadCommonPasswords()
-  if (isPattern(lowered) || (await commonPasswords).has(lowered)) {
+  const common = await commonPasswords
+  if (isPattern(lowered) || common.has(lowered)) {
     throw refusal(field, 'is one of the most used passwords, which attackers try first')
+  }
+  if (isCommonWithAdditions(lowered, common)) {
+    throw refusal(
+      field,
+      'is a common password with something added, which attackers try too; use several words, or let a password manager make one',
+    )
   }
   // What is left beside the known words is too short to be a password of its own.
   if (withoutWords(lowered, contextWords(email)).length < SHORTEST_REMAINDER) {
@@ -57,9 +64,54 @@ function isPattern(text: string): boolean {
   return repeats || runs
 }
 
+/**
+ * Whether it is a common password but for digits and signs at its ends, and signs that stand for letters, such as "Password1!",
+ * "password123456" and "P@ssw0rd2024".
+ */
+function isCommonWithAdditions(text: string, common: ReadonlySet<string>): boolean {
+  const characters = [...text]
+  const first = characters.findIndex(isLetter)
+  const last = characters.findLastIndex(isLetter)
+  const before = characters.slice(0, first).join('')
+  const core = characters.slice(first, last + 1).join('')
+  const after = characters.slice(last + 1).join('')
+  if (first === -1 || core.length < SHORTEST_CORE) return false
+  const cores = [core, asLetters(core), asLetters(before + core)]
+  const half = core.slice(0, core.length / 2)
+  const isCommon = cores.some((candidate) => common.has(candidate)) || (common.has(half) && half + half === core)
+  const unguessable = (before + after).match(/\d+|\D/g)?.filter((part) => !isGuessed(part, common)) ?? []
+  return isCommon && unguessable.join('').length <= LONGEST_ADDITION
+}
+
+/** What stands in no list of additions can be this long, in characters, without making a password of a common one. */
+const LONGEST_ADDITION = 4
+const SHORTEST_CORE = 3
+
+const isLetter = (character: string) => /\p{L}/u.test(character)
+
+/** A year, a run, a repetition or a common password of digits. */
+function isGuessed(part: string, common: ReadonlySet<string>): boolean {
+  return /^(19|20)\d\d$/.test(part) || isPattern(part) || common.has(part)
+}
+
+function asLetters(text: string): string {
+  return text.replaceAll(/[013457@$!]/g, (sign) => LETTER_OF[sign] ?? sign)
+}
+
+const LETTER_OF: Record<string, string> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+}
+
 async function loadCommonPasswords(): Promise<Set<string>> {
-  const list: string[] = await Bun.file(commonPasswordsFile).json()
-  return new Set(list.filter((password) => password.length >= PASSWORD_LENGTH.minimum))
+  return new Set<string>(await Bun.file(commonPasswordsFile).json())
 }
 
 function refusal(field: string, rule: string): AppError {
