@@ -7,6 +7,7 @@ import { forwardedPrefix } from '../http/prefix.ts'
 import { redirect } from '../http/redirect.ts'
 import { type StaticFile, type StaticFileOptions, staticFile } from '../http/static-file.ts'
 import { type Visit, visit } from '../http/visit.ts'
+import { openApiYaml } from './yaml.ts'
 
 const PATH = '/api/docs'
 
@@ -53,17 +54,6 @@ const start = `SwaggerUIBundle({
 /** As the document names its own server: see `forwardedPrefix`. */
 const SERVER = /^( *- url: )\/$/m
 
-/** Loaded when somebody asks for it: the start need not wait for what makes the document. */
-async function describe(routes: AnyElysia): Promise<string> {
-  const { openApiDocument } = await import('./openapi.ts')
-  return quoteTimes(Bun.YAML.stringify(await openApiDocument(routes), null, 2))
-}
-
-/** YAML 1.1, which many programs still read, makes dates of bare times; the examples of the document are strings. */
-function quoteTimes(yaml: string): string {
-  return yaml.replaceAll(/(?<=^ *(?:- |[\w-]+: )+)\d{4}-\d\d-\d\d\S*$/gm, '"$&"')
-}
-
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const YAML = 'application/yaml; charset=utf-8'
 
@@ -100,7 +90,7 @@ type Context = { visit: Visit; query: { v?: string } }
 export function docsRoutes(described: AnyElysia) {
   let text: Promise<string> | undefined
   function readDocument(): Promise<string> {
-    text ??= describe(described)
+    text ??= openApiYaml(described)
     return text
   }
   const { script, start, stylesheet, icon, document, page } = files(readDocument)

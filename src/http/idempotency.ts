@@ -4,6 +4,7 @@ import { boundSubscriptionOf } from '../core/principal.ts'
 import { sha256 } from '../crypto/secret.ts'
 import type { Conclude, Idempotency } from '../features/idempotency/idempotency.ts'
 import { type Envelope, envelope } from './envelope.ts'
+import { forwardedPrefix } from './prefix.ts'
 import { callerOf, type Visit } from './visit.ts'
 
 export type Creation<Result> = {
@@ -59,8 +60,8 @@ export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
 }
 
 /** Where to find what was created (RFC 9110 §15.3.2): beneath what made it, by its id. */
-function tellLocation({ path, responseHeaders }: Visit, data: unknown): void {
-  responseHeaders.set('location', `${path}/${(data as { id: number }).id}`)
+function tellLocation({ request, path, responseHeaders }: Visit, data: unknown): void {
+  responseHeaders.set('location', `${forwardedPrefix(request)}${path}/${(data as { id: number }).id}`)
 }
 
 /** @throws AppError `bad_request` */

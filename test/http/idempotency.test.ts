@@ -62,6 +62,17 @@ describe('a Location', () => {
     const plain = await panel.post<{ id: number }>('/sites', ada.token, { domain: 'plain.example' })
     expect(plain.headers.get('location')).toBe(`/api/v1/sites/${plain.data.id}`)
   })
+
+  test('begins with the prefix that a proxy took away', async () => {
+    const ada = await panel.customer()
+    await panel.subscription(ada.id)
+    const { headers, data } = await panel.send<{ id: number }>('POST', '/sites', {
+      as: ada.token,
+      body: { domain: 'prefixed.example' },
+      headers: { 'x-forwarded-prefix': '/panel' },
+    })
+    expect(headers.get('location')).toBe(`/panel/api/v1/sites/${data.id}`)
+  })
 })
 
 describe('a repeated request', () => {

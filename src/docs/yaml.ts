@@ -1,0 +1,17 @@
+/** The OpenAPI document as it is served and printed: YAML that every reader reads alike. */
+import type { AnyElysia } from 'elysia'
+
+/**
+ * Loads what makes the document when somebody asks for it: the start need not wait.
+ *
+ * @param routes the described routes; they are not called
+ */
+export async function openApiYaml(routes: AnyElysia): Promise<string> {
+  const { openApiDocument } = await import('./openapi.ts')
+  return quoteTimes(Bun.YAML.stringify(await openApiDocument(routes), null, 2))
+}
+
+/** YAML 1.1, which many programs still read, makes dates of bare times; the examples of the document are strings. */
+function quoteTimes(yaml: string): string {
+  return yaml.replaceAll(/(?<=^ *(?:- |[\w-]+: )+)\d{4}-\d\d-\d\d\S*$/gm, '"$&"')
+}
