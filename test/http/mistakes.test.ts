@@ -69,6 +69,13 @@ describe('a body with several mistakes', () => {
   })
 })
 
+test('a body is told of names that are no domains beside its other mistakes', async () => {
+  const body = { domain: 'example', aliases: ['fine.example', '*.example'], php: '8.4' }
+  const { status, message } = await panel.post('/sites', ada.token, body)
+  const rule = 'must be a full domain name, such as www.example.com'
+  expect([status, message]).toEqual([422, `domain: ${rule}; aliases.1: ${rule}; php: is not a known field`])
+})
+
 test('a query with several mistakes is told of all of them at once', async () => {
   const { status, message } = await panel.get('/sites?limit=0&subscription_id=x&page=2', ada.token)
   expect([status, message]).toEqual([

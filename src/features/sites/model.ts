@@ -3,10 +3,21 @@ import { t } from 'elysia'
 import { AppError } from '../../core/errors.ts'
 import { formatTimestamp } from '../../core/timestamp.ts'
 import { choice, closed, idIn, idOut, integerText, list, text, timestampOut, toInteger } from '../../http/schema.ts'
+import { normalizeDomain } from './domain.ts'
 import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteFilter, type SiteRef } from './sites.ts'
 
+const NAME_LENGTH = { minLength: 1, maxLength: 253 }
 /** Long enough for a name in the letters of its language, which punycode makes longer. */
-const domainName = () => text({ minLength: 1, maxLength: 253, examples: ['www.example.com'] })
+const domainName = () =>
+  text({
+    ...NAME_LENGTH,
+    examples: ['www.example.com'],
+    rule: (value) =>
+      normalizeDomain(value) === undefined && value !== '' && value.length <= NAME_LENGTH.maxLength
+        ? 'must be a full domain name, such as www.example.com'
+        : 'must be 1 to 253 characters',
+    obeys: (value) => normalizeDomain(value) !== undefined,
+  })
 const aliases = () => list(domainName(), { maxItems: 100, examples: [['example.com']] })
 const status = () => choice(['active', 'disabled'])
 const phpVersion = () => choice(PHP_VERSIONS)
