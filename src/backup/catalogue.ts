@@ -72,7 +72,7 @@ function readManifest(path: string): unknown {
   }
 }
 
-/** Its words are printed: whoever wrote them must not write to the operator's terminal. */
+/** Its words are printed, and their author must not be able to steer the operator's terminal. */
 function isManifest(value: unknown): value is Manifest {
   const { format, version, created_at, schema, files } = (value ?? {}) as Record<keyof Manifest, unknown>
   return (
