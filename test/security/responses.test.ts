@@ -143,6 +143,7 @@ describe('the document', () => {
     login: ['token'],
     createApiKey: ['key'],
     rotateApiKey: ['key'],
+    rotateOwnApiKey: ['key'],
     createUser: ['token'],
     renewActivation: ['token'],
     setUpTwoFactor: ['secret', 'otpauth_uri', 'qr_svg'],
