@@ -61,6 +61,8 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
       cors,
       routeOf,
       route: router.fetch,
+      requireWritable: context.store.requireWritable,
+      durable: context.store.durable,
       refuse: errors.refuse,
       // At the end: what became of the request, for log and metrics.
       observe: createObserver({ log, count: context.requests.count }),

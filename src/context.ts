@@ -1,7 +1,5 @@
 /** The composition root: opens every resource and wires every service, once. */
-import { existsSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { version } from '../package.json' with { type: 'json' }
 import { backupDirectory, listBackups } from './backup/catalogue.ts'
 import { runBackup } from './backup/run.ts'
@@ -9,6 +7,7 @@ import type { Config } from './config/schema.ts'
 import { panel } from './core/actor.ts'
 import type { Clock } from './core/clock.ts'
 import { watchClock } from './core/clock-watch.ts'
+import { closeAll } from './core/close-all.ts'
 import { every } from './core/every.ts'
 import type { RequestLog } from './core/log.ts'
 import { sparing } from './core/sparing-log.ts'
@@ -16,7 +15,6 @@ import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
 import { hasOurSchema, probe } from './db/probe.ts'
-import { openStore } from './db/store.ts'
 import { users as userTable } from './db/tables.ts'
 import { createApiKeys } from './features/api-keys/api-keys.ts'
 import { createExpiryNotices } from './features/api-keys/expiry-notices.ts'
@@ -47,6 +45,7 @@ import { createInitialAdmin } from './features/users/initial-admin.ts'
 import { createUsers, requireManageable } from './features/users/users.ts'
 import { createAccessTokens } from './http/access-token.ts'
 import { createPageCache } from './http/page-cache.ts'
+import { openData, type PanelProcess } from './lifecycle/open-data.ts'
 import { parseRanges } from './limiter/address.ts'
 import { createClientAddress } from './limiter/client-address.ts'
 import { createLimiter } from './limiter/limiter.ts'
@@ -54,7 +53,7 @@ import { createPolicies } from './limiter/policies.ts'
 import { configuredMailer } from './mail/mailer.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createRequestCounters } from './metrics/requests.ts'
-import { BACKUP_THREAD, DISK_THREAD } from './threads.ts'
+import { BACKUP_THREAD } from './threads.ts'
 import type { Certificate } from './tls/pem.ts'
 
 export type Context = Awaited<ReturnType<typeof createContext>>
@@ -69,18 +68,18 @@ const INCIDENT_FLUSH_MS = 5000
 const RETENTION_MS = 60 * 60 * 1000
 const EXPIRY_NOTICE_MS = 10 * 60 * 1000
 
+export type ContextOptions = { config: Config; clock: Clock; log: RequestLog; panelProcess?: PanelProcess }
+
 /**
  * @throws Error when the data directory, the database or a secret can't be used
  */
-export async function createContext({ config, clock, log }: { config: Config; clock: Clock; log: RequestLog }) {
-  // One that is there already may serve others too, and keeps its mode; the files in it are for their owner alone.
-  mkdirSync(config.data, { recursive: true, mode: 0o700 })
-  const inData = (name: string) => join(config.data, name)
-
+export async function createContext({ config, clock, log, panelProcess }: ContextOptions) {
   const storageLog = sparing(log, clock)
-  const store = openStore(inData('ncp.db'), clock.now(), {
-    isNew: !existsSync(inData('totp.key')),
-    diskThread: DISK_THREAD,
+  const { store, inData } = openData({
+    directory: config.data,
+    nowMs: clock.now(),
+    log: storageLog,
+    panel: panelProcess,
   })
   // One more than there are cores: it is there to be computed while the event loop sees to the one that is done.
   const passwords = createPasswords({ concurrent: availableParallelism() + 1, queued: QUEUED_HASHES })
@@ -249,6 +248,7 @@ export async function createContext({ config, clock, log }: { config: Config; cl
       directory: config.data,
       isServing: () => isReady,
       probe: () => probe(store),
+      storeTrouble: store.trouble,
       hasOurSchema: () => hasOurSchema(store),
       certificateExpiresAt: () => certificate?.expiresAt,
       mailsWaitSince: outbox.waitingSince,
@@ -261,16 +261,15 @@ export async function createContext({ config, clock, log }: { config: Config; cl
      */
     async close(): Promise<void> {
       for (const stop of timers) stop()
-      try {
-        await backups.stop()
-        await passwordReset.flush()
-        await throttle.flush()
-        await outbox.stop()
-        await usage.flush()
-        await incidents.flush({ everything: true })
-      } finally {
-        await store.close()
-      }
+      await closeAll([
+        backups.stop,
+        passwordReset.flush,
+        throttle.flush,
+        outbox.stop,
+        usage.flush,
+        () => incidents.flush({ everything: true }),
+        store.close,
+      ])
     },
   }
 }

@@ -103,13 +103,17 @@ test('response headers are set in the visit, where `set.headers` would be lost',
 
 test('only what is in db/ knows SQLite', () => {
   expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
+    'src/db/connection.ts',
     'src/db/data-lock.ts',
     'src/db/disk-worker.ts',
     'src/db/migrate.ts',
+    'src/db/placed-files.ts',
+    'src/db/proof.ts',
     'src/db/schema.ts',
     'src/db/snapshot.ts',
     'src/db/store.ts',
     'src/db/wal-index.ts',
+    'src/db/writer.ts',
   ])
 })
 

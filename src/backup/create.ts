@@ -3,8 +3,9 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, write
 import { dirname, join } from 'node:path'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { copyDatabase, inspectDatabase } from '../db/snapshot.ts'
+import { sync } from '../system/sync.ts'
 import { type Backup, backupName, type Manifest, manifestPath, pruneBackups, readBackup } from './catalogue.ts'
-import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, hashOfFile, sync } from './files.ts'
+import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, hashOfFile } from './files.ts'
 
 export type CreateBackupOptions = {
   /** The data directory. */

@@ -1,18 +1,16 @@
 /** Files of a backup: which there are, copied so that a crash leaves them whole, and recognised by their hash. */
 import {
   chmodSync,
-  closeSync,
   copyFileSync,
   createReadStream,
   existsSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { sync } from '../system/sync.ts'
 
 export const DATABASE = 'ncp.db'
 /** What SQLite keeps beside it. */
@@ -42,6 +40,7 @@ export function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
   sync(to)
+  sync(dirname(to))
 }
 
 /**
@@ -56,16 +55,6 @@ export function sizeOfRegularFile(directory: string, path: string): number | 'ir
   const found = lstatSync(join(directory, path), { throwIfNoEntry: false })
   if (!found) return undefined
   return found.isFile() ? found.size : 'irregular'
-}
-
-/** Waits until a file, or the names in a directory, are on the disk. */
-export function sync(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 /** SHA-256 in hex, of a file of any size. */

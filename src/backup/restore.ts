@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from '../db/data-lock.ts'
+import { sync } from '../system/sync.ts'
 import { type Backup, backupName } from './catalogue.ts'
-import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, sync } from './files.ts'
+import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS } from './files.ts'
 import { type AuditProof, type Sealed, verifyBackup } from './verify.ts'
 
 export type RestoreOptions = {

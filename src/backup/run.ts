@@ -1,6 +1,8 @@
 /** Makes a backup in a thread of its own, beside a panel that serves, and without flooding the disk under it. */
-import { closeSync, fdatasync, openSync } from 'node:fs'
+import { closeSync, fdatasync, openSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { backupName } from './catalogue.ts'
 import { type CreateBackupOptions, unfinishedDatabase } from './create.ts'
 import type { WorkerAnswer } from './worker.ts'
 
@@ -13,20 +15,32 @@ const SETTLE_MS = 5
  */
 export async function runBackup(thread: URL, options: CreateBackupOptions): Promise<{ name: string; bytes: number }> {
   const worker = new Worker(thread, { smol: true })
+  const file = unfinishedDatabase(options)
   try {
     const answering = new Promise<WorkerAnswer>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<WorkerAnswer>) => resolve(data)
       worker.onerror = ({ message }) => reject(new Error(message))
       worker.postMessage(options)
     })
-    await settleUntil(answering, unfinishedDatabase(options))
+    await settleUntil(answering, file)
     const answer = await answering
     if ('failure' in answer) throw new Error(answer.failure)
     return answer
+  } catch (error) {
+    if (error instanceof UnsettledError) {
+      // Of the thread, which is ended on the way and clears nothing away. It may have given the backup its name by now.
+      for (const path of [dirname(file), join(options.directory, backupName(options.nowMs))]) {
+        rmSync(path, { recursive: true, force: true })
+      }
+    }
+    throw error
   } finally {
     worker.terminate()
   }
 }
+
+/** What was written of the backup did not get to the disk. The system tells that once: the thread's own sync would succeed. */
+class UnsettledError extends Error {}
 
 /**
  * Has a growing file written to the disk bit by bit. The system would collect hundreds of megabytes, and a commit of the panel
@@ -54,8 +68,8 @@ async function settleOnce(path: string): Promise<void> {
   }
   try {
     await settle(file)
-  } catch {
-    // The thread syncs the whole file at its end, and tells what is wrong with the disk.
+  } catch (cause) {
+    throw new UnsettledError(`the backup did not get to the disk: ${(cause as Error).message}`, { cause })
   } finally {
     closeSync(file)
   }

@@ -10,6 +10,7 @@ const EXIT_STATUS = [
   ['1', 'failed'],
   ['2', 'the command line is wrong'],
   ['3', 'the configuration is wrong'],
+  ['4', 'the disk does not keep what is written; the log says what to do'],
 ] as const
 
 const SIGNALS = [

@@ -3,6 +3,8 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { printableLines } from '../core/printable.ts'
+import { isLostDisk } from '../db/failures.ts'
+import { exitAtOnce } from '../system/exit.ts'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCert } from './cert.ts'
@@ -62,6 +64,7 @@ export async function run(args: readonly string[]): Promise<number> {
     // Commander has already said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage
     printError(`ncp: ${explain(error)}`)
+    if (isLostDisk(error)) exitAtOnce(exitCode.disk)
     return error instanceof ConfigError ? exitCode.configuration : exitCode.failed
   }
 }

@@ -9,13 +9,16 @@ import type { Config } from '../config/schema.ts'
 import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Listener, openListener } from '../http/listener.ts'
+import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
 import { localHost } from '../lifecycle/self-check.ts'
 import { supervise } from '../lifecycle/supervise.ts'
+import { exitAtOnce } from '../system/exit.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { seedDemo } from './demo.ts'
+import { exitCode } from './exit.ts'
 import { withSettings } from './flags.ts'
 import { configAsOwner } from './installation.ts'
 import { openLog } from './open-log.ts'
@@ -38,8 +41,20 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   const config = await readConfig()
   checkGivenCertificate(config)
   const { log, sink } = openLog(config)
-  const context = await createContext({ config, clock: systemClock, log })
   let listener: Listener | undefined
+  const exitWithoutDisk = () => {
+    sink.flush()
+    exitAtOnce(exitCode.disk)
+  }
+  const context = await createContext({
+    config,
+    clock: systemClock,
+    log,
+    panelProcess: {
+      onLostDisk: () =>
+        endWithoutDisk({ listener, announce: () => context.readiness.set(false), exit: exitWithoutDisk }),
+    },
+  })
   try {
     context.outbox.start()
     context.backups.start()
@@ -51,7 +66,16 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     listener = open(context, certificate)
     context.readiness.set(true)
     const origin = `${certificate ? 'https' : 'http'}://${reachableName(config.host)}:${listener.port}`
-    await supervise({ context, listener, certificate, origin, readConfig, log, reopenLog: sink.reopen })
+    await supervise({
+      context,
+      listener,
+      certificate,
+      origin,
+      readConfig,
+      log,
+      reopenLog: sink.reopen,
+      exitWithoutDisk,
+    })
 
     print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
     if (metrics) print(`metrics on ${metrics.url}`)

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { sync } from '../system/sync.ts'
 
 const SECRET_BYTES = 32
 
@@ -72,4 +73,6 @@ export function writePrivateFile(path: string, text: string): void {
     closeSync(file)
   }
   renameSync(unfinished, path)
+  // Or a power cut may leave a database whose secret has no name.
+  sync(dirname(path))
 }

@@ -21,18 +21,19 @@ export type RestoreMark = {
  */
 const LOCK_FILE = 'ncp.lock'
 
+/** For the moment in which another process only asks whether it is alone. */
+const SHARE_WAIT_MS = 1000
+
 /**
  * Holds the directory as one of many.
  *
+ * @param options.isPanel as the one panel: commands may come beside it, and another panel may not
  * @returns what gives it back
- * @throws Error while a restore holds it, or when one did not come to its end
+ * @throws Error while a restore holds it, when one did not finish, or when a panel is there already
  */
-export function shareDirectory(directory: string): () => void {
-  const release = lock(directory, (database) => {
-    database.run('BEGIN')
-    database.query('SELECT count(*) FROM sqlite_schema').get()
-  })
-  if (!release) throw new Error(`a backup is being restored into ${directory}; wait until that has ended`)
+export function shareDirectory(directory: string, { isPanel = false } = {}): () => void {
+  const release = lock(directory, isPanel ? takePanel : takeShare)
+  if (!release) throw new Error(isPanel ? whyNoPanel(directory) : restoring(directory))
   try {
     requireWhole(directory)
     return release
@@ -40,6 +41,38 @@ export function shareDirectory(directory: string): () => void {
     release()
     throw error
   }
+}
+
+function takeShare(database: Database): void {
+  database.run(`PRAGMA busy_timeout = ${SHARE_WAIT_MS}`)
+  database.run('BEGIN')
+  database.query('SELECT count(*) FROM sqlite_schema').get()
+}
+
+/** SQLite's lock of the one that means to write, beside any number that read. */
+function takePanel(database: Database): void {
+  // There would be a file for it.
+  database.run('PRAGMA journal_mode = MEMORY')
+  database.run(`PRAGMA busy_timeout = ${SHARE_WAIT_MS}`)
+  database.run('BEGIN IMMEDIATE')
+}
+
+function whyNoPanel(directory: string): string {
+  const release = lock(directory, takeShare)
+  if (!release) return restoring(directory)
+  release()
+  return `another panel serves ${directory}: stop it first, or give this one a directory of its own with --data`
+}
+
+function restoring(directory: string): string {
+  return `a backup is being restored into ${directory}; wait until that has ended`
+}
+
+/** Whether no panel and no command is at work in the directory right now. */
+export function isAlone(directory: string): boolean {
+  const release = seizeDirectory(directory)
+  release?.()
+  return release !== undefined
 }
 
 /** @throws Error when a restore did not come to its end: what is there belongs to two installations */

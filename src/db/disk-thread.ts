@@ -1,5 +1,6 @@
 /** Waits for the disk beside the event loop, in a thread that is there while there is much to write. */
 import { fdatasyncSync } from 'node:fs'
+import type { CheckpointPace } from './checkpoint-pace.ts'
 
 /** What the thread is told at its start. */
 export type DiskFiles = {
@@ -10,37 +11,52 @@ export type DiskFiles = {
 }
 
 export type DiskJob = 'sync' | 'checkpoint' | 'end'
-export type DiskAnswer = { done: 'start' | DiskJob; failure?: { message: string; code: string } }
+export type DiskAnswer = { done: 'start' | DiskJob; failure?: DiskFailure }
+export type DiskFailure = { message: string; code: string; doubt: Doubt | undefined }
+
+/** The file of which a failed sync leaves unknown what is on the disk. */
+export type Doubt = 'log' | 'database'
 
 export type DiskThread = {
   /** Whether the thread is there for what is about to be written. It comes with the second write in a second. */
   isReady(): boolean
-  /** Resolves when the log is on the disk as it is now. @throws Error of the system */
+  /**
+   * Resolves when the log is on the disk as it is now.
+   *
+   * @throws Error of the system; from then on every call does, until `trust`
+   */
   sync(): Promise<void>
   /** Begins to move what is in the log into the database file, if that is much. */
   checkpoint(): void
-  /** After what was asked before. */
+  /** Ends the thread, after what was asked before. It comes back when there is much to write. */
+  pause(): Promise<void>
+  /** What is in the log is on the disk after all. */
+  trust(): void
+  /** As `pause`, for good. */
   stop(): Promise<void>
+}
+
+export type DiskThreadOptions = {
+  /** Where `disk-worker.ts` is. */
+  thread: URL
+  files: DiskFiles
+  pace: CheckpointPace
+  /** Told of a sync that failed, or of which nobody knows how it ended. */
+  onDoubt(doubt: Doubt, error: Error): void
 }
 
 type Deferred = ReturnType<typeof Promise.withResolvers<void>>
 
-/** SQLite's own measure, pages. */
-export const CHECKPOINT_PAGES = 1000
 const BUSY_MS = 1000
 const IDLE_MS = 60_000
 
-/**
- * @param thread where `disk-worker.ts` is
- * @param backlog pages in the log that are not in the database file yet
- */
-export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => number): DiskThread {
+export function createDiskThread({ thread, files, pace, onDoubt }: DiskThreadOptions): DiskThread {
   let worker: Worker | undefined
   let isUp = false
   let isLost = false
   let isMoving = false
-  /** The backlog after the last checkpoint: what it had to leave, for somebody was reading older pages. */
-  let left = 0
+  /** Why nothing that was written since is known to be on the disk. */
+  let failure: Error | undefined
   let askedAt = Number.NEGATIVE_INFINITY
   let ended: Deferred | undefined
   /** One sync is for all who asked before it began. */
@@ -54,10 +70,6 @@ export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => n
     worker.postMessage(files)
   }
 
-  function tell(job: DiskJob): void {
-    worker?.postMessage(job)
-  }
-
   function syncNext(): void {
     syncing = waiting
     waiting = undefined
@@ -65,34 +77,39 @@ export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => n
     else if (ended) tell('end')
   }
 
-  function answered({ done, failure }: DiskAnswer): void {
-    if (done === 'start') isUp = failure === undefined
+  function tell(job: DiskJob): void {
+    worker?.postMessage(job)
+  }
+
+  function answered({ done, failure: failed }: DiskAnswer): void {
+    if (done === 'start') isUp = failed === undefined
     if (done === 'checkpoint') {
       isMoving = false
-      left = backlog()
+      pace.done()
     }
-    if (done === 'sync') {
-      if (failure) syncing?.reject(Object.assign(new Error(failure.message), { code: failure.code }))
-      else syncing?.resolve()
-      syncNext()
-    }
+    if (failed?.doubt) fail(failed.doubt, Object.assign(new Error(failed.message), { code: failed.code }))
+    else if (done === 'sync') syncing?.resolve()
+    if (done === 'sync') syncNext()
     if (done === 'end') forget()
   }
 
-  /** The thread is gone, and the event loop has to wait itself, now and from now on. */
+  /** The next sync would succeed, also for those who wait for it: the system has forgotten what it could not write. */
+  function fail(doubt: Doubt, error: Error): void {
+    failure = error
+    for (const asked of [syncing, waiting]) asked?.reject(error)
+    waiting = undefined
+    onDoubt(doubt, error)
+  }
+
+  /** The thread is gone, and with it how its last sync ended. The event loop waits itself from now on. */
   function lost(): void {
     isLost = true
+    const wasSyncing = syncing !== undefined
+    const wasMoving = isMoving
     forget()
-    for (const asked of [syncing, waiting]) {
-      try {
-        fdatasyncSync(files.log)
-        asked?.resolve()
-      } catch (error) {
-        asked?.reject(error)
-      }
-    }
+    if (wasSyncing || wasMoving)
+      fail(wasMoving ? 'database' : 'log', new Error('the thread that waits for the disk died'))
     syncing = undefined
-    waiting = undefined
   }
 
   function forget(): void {
@@ -105,12 +122,24 @@ export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => n
   }
 
   function end(): Promise<void> {
+    if (ended) return ended.promise
     if (!worker) return Promise.resolve()
     if (!isUp) return Promise.resolve(forget())
     isUp = false
     ended = Promise.withResolvers()
     if (!syncing) tell('end')
     return ended.promise
+  }
+
+  /** For a transaction that began while the thread was there. */
+  function syncHere(): Promise<void> {
+    try {
+      fdatasyncSync(files.log)
+      return Promise.resolve()
+    } catch (error) {
+      fail('log', error as Error)
+      return Promise.reject(error)
+    }
   }
 
   const idleTimer = setInterval(() => {
@@ -121,12 +150,14 @@ export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => n
   return {
     isReady() {
       const now = performance.now()
-      if (!worker && !isLost && now - askedAt < BUSY_MS) start()
+      if (!worker && !isLost && !failure && now - askedAt < BUSY_MS) start()
       askedAt = now
       return isUp
     },
 
     sync() {
+      if (failure) return Promise.reject(failure)
+      if (!worker) return syncHere()
       waiting ??= Promise.withResolvers()
       const { promise } = waiting
       if (!syncing) syncNext()
@@ -134,15 +165,20 @@ export function createDiskThread(thread: URL, files: DiskFiles, backlog: () => n
     },
 
     checkpoint() {
-      // What can't be moved while somebody reads, such as a backup, is not to be tried at every commit.
-      if (!isUp || isMoving || backlog() - left < CHECKPOINT_PAGES) return
+      if (!isUp || isMoving || !pace.isDue()) return
       isMoving = true
       tell('checkpoint')
     },
 
+    pause: end,
+
+    trust() {
+      failure = undefined
+    },
+
     stop() {
       clearInterval(idleTimer)
-      return ended?.promise ?? end()
+      return end()
     },
   }
 }

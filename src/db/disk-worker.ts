@@ -1,7 +1,7 @@
 /** The thread behind `disk-thread.ts`. */
 import { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
-import type { DiskAnswer, DiskFiles, DiskJob } from './disk-thread.ts'
+import type { DiskAnswer, DiskFiles, DiskJob, Doubt } from './disk-thread.ts'
 
 /** Pages. A log that grew so long has had no pause in which all of it could be moved: then nobody writes meanwhile. */
 const LONG_LOG = 4000
@@ -10,6 +10,8 @@ declare const self: Worker
 
 let files: DiskFiles
 let database: Database
+/** What a failure right now would leave unknown. */
+let doubt: Doubt | undefined
 
 function start(given: DiskFiles): void {
   files = given
@@ -18,9 +20,17 @@ function start(given: DiskFiles): void {
   database.run('PRAGMA busy_timeout = 0')
 }
 
+function syncLog(): void {
+  doubt = 'log'
+  fdatasyncSync(files.log)
+  doubt = undefined
+}
+
 const jobs: Record<DiskJob, () => void> = {
-  sync: () => fdatasyncSync(files.log),
+  sync: syncLog,
   checkpoint() {
+    // SQLite does it as well, and would not say of which of its two files a sync has failed.
+    syncLog()
     const moved = database.query<{ log: number }, []>('PRAGMA wal_checkpoint(PASSIVE)').get()
     if (moved && moved.log > LONG_LOG) database.run('PRAGMA wal_checkpoint(FULL)')
   },
@@ -34,7 +44,9 @@ self.onmessage = ({ data }: MessageEvent<DiskFiles | DiskJob>) => {
     else jobs[data]()
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException
-    answer.failure = { message, code }
+    if (code === 'SQLITE_IOERR_FSYNC') doubt ??= 'database'
+    answer.failure = { message, code, doubt }
+    doubt = undefined
   }
   self.postMessage(answer)
 }

@@ -1,7 +1,11 @@
 /** Brings a database to this program's schema: in order, each file once, all or nothing. */
 import { Database } from 'bun:sqlite'
-import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { sync } from '../system/sync.ts'
+import { openForWriting } from './connection.ts'
 import { migrations as bundled, type Migration } from './migrations.ts'
+import { moveLog } from './proof.ts'
 
 type Applied = { name: string; hash: string }
 
@@ -71,15 +75,12 @@ export function readMigrationStates(path: string): MigrationState[] {
   }
 }
 
-/** Migrates a database that nobody has open. @throws Error as `migrate` does */
+/** Migrates a database that nobody has open. @throws Error as `migrate` does, LostDiskError */
 export function migrateFile(path: string, nowMs: number): void {
-  const db = new Database(path, { readwrite: true, create: false, strict: true })
-  try {
-    db.run('PRAGMA synchronous = FULL')
-    migrate(db, { path, nowMs })
-  } finally {
-    db.close()
-  }
+  const { database } = openForWriting(path, { isLogDoubted: true })
+  migrate(database, { path, nowMs })
+  moveLog(database)
+  database.close()
 }
 
 function appliedMigrations(db: Database): Applied[] {
@@ -108,10 +109,9 @@ function snapshot(db: Database, path: string): void {
   rmSync(unfinished, { force: true })
   db.query('VACUUM INTO ?').run(unfinished)
   chmodSync(unfinished, 0o600)
-  const file = openSync(unfinished, 'r')
-  fsyncSync(file)
-  closeSync(file)
+  sync(unfinished)
   renameSync(unfinished, path)
+  sync(dirname(path))
 }
 
 function hashOf({ sql }: Migration): string {

@@ -16,6 +16,10 @@ const FRAMES_MOVED = 24
 export type WalIndex = {
   /** Moves at every commit of any process. */
   version(): number
+  /** Pages in the log, as of the last commit. */
+  frames(): number
+  /** How many of them SQLite takes to be in the database file. */
+  moved(): number
   /** Pages in the log that are not in the database file yet. */
   backlog(): number
 }
@@ -43,6 +47,8 @@ export function mapWalIndex(path: string): WalIndex | undefined {
       }
       return version
     },
+    frames: () => index[LAST_FRAME] ?? 0,
+    moved: () => index[FRAMES_MOVED] ?? 0,
     backlog: () => (index[LAST_FRAME] ?? 0) - (index[FRAMES_MOVED] ?? 0),
   }
 }

@@ -5,13 +5,10 @@ import type { AuditedActor } from '../core/actor.ts'
 import { AppError, catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { Rejected, wrongHeader } from '../core/rejection.ts'
-import { isStorageFailure } from '../db/failures.ts'
+import { isStorageFailure, storageUnavailable } from '../db/failures.ts'
 import { errorEnvelope } from './envelope.ts'
 import { invalidRequest } from './mistakes.ts'
 import { actorOf, type Visit, visit } from './visit.ts'
-
-/** A disk is not mended in a moment. */
-const STORAGE_RETRY_SECONDS = '30'
 
 /** Made once: a flood of refusals says the same thing again and again. */
 const usualBodies = Object.fromEntries(
@@ -80,7 +77,7 @@ function unknownRoute(allowed: string | undefined): AppError {
 /** @returns undefined for what nobody foresaw */
 function toAppError(thrown: unknown): AppError | undefined {
   if (thrown instanceof AppError) return thrown
-  if (isStorageFailure(thrown)) return new AppError('unavailable', undefined, { 'retry-after': STORAGE_RETRY_SECONDS })
+  if (isStorageFailure(thrown)) return storageUnavailable(thrown)
   if (thrown instanceof ParseError) {
     return thrown.cause instanceof AppError ? thrown.cause : new AppError('bad_request', 'The body can not be read')
   }

@@ -1,7 +1,7 @@
 /** The gate: every request passes here before it is routed, so that 401, 404, 413 and 429 carry its headers too. */
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
+import { AppError, catalogue } from '../core/errors.ts'
 import { isUsableFrom, type Principal } from '../core/principal.ts'
 import { Rejection, wrongHeader } from '../core/rejection.ts'
 import type { ClientAddress } from '../limiter/address.ts'
@@ -25,6 +25,7 @@ const ELYSIA_PATH_START = 11
 
 /** No route takes more than ten; a URL has room for thousands, and each would be looked at. */
 const MAX_PARAMETERS = 64
+const UNAVAILABLE = catalogue.unavailable.status
 
 /** Made once: most of what an error costs is its stack, and a flood of requests is not to be paid for in stacks. */
 const rateLimited = new AppError('rate_limited')
@@ -45,6 +46,14 @@ export type GateOptions = {
   routeOf(path: string): Route | undefined
   /** Routes the request. */
   route: Fetch
+  /** @throws AppError `unavailable` when no change is taken */
+  requireWritable(): void
+  /**
+   * Resolves when everything that an answer may rest on is on the disk; undefined when it is already.
+   *
+   * @throws AppError `unavailable` when nothing can be confirmed
+   */
+  durable(): Promise<void> | undefined
   /** Answers whatever is thrown here, or comes through from a route. */
   refuse(thrown: unknown, visit: Visit): Response
   /** Told of each request once its response is made. */
@@ -57,13 +66,38 @@ export type GateOptions = {
  */
 export function gate(options: GateOptions): Fetch {
   const { limiter, policies, clock, newResponseHeaders, cors, routeOf, route, refuse, observe } = options
+  const { requireWritable, durable } = options
 
   function toRoute(arrived: Visit): Awaitable<Response> {
+    return isRead(arrived.request) ? routed(arrived) : change(arrived)
+  }
+
+  function routed(arrived: Visit): Awaitable<Response> {
     const { url } = arrived.request
     // With a host as short as `ncp`, Elysia would lose the first segment of the path.
     const start = url.indexOf('/', PATH_START)
     if (start < ELYSIA_PATH_START) arrived.request = new Request(`http://localhost${url.slice(start)}`, arrived.request)
     return routeVisit(route, arrived)
+  }
+
+  /**
+   * What a change is answered, also that it was made before or is not needed, may rest on what somebody else has just committed.
+   * A read confirms nothing, and does not wait.
+   */
+  async function change(arrived: Visit): Promise<Response> {
+    requireWritable()
+    const headers = new Headers(arrived.responseHeaders)
+    const response = await routed(arrived)
+    // It says that nothing is known.
+    if (response.status === UNAVAILABLE) return response
+    try {
+      await durable()
+    } catch (error) {
+      // Without what the route said of an outcome.
+      arrived.responseHeaders = headers
+      throw error
+    }
+    return response
   }
 
   function pass(arrived: Visit): Awaitable<Response> {
@@ -152,6 +186,10 @@ export function gate(options: GateOptions): Fetch {
     }
     return response instanceof Promise ? response.then(done, failed) : done(response)
   }
+}
+
+function isRead({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
 /** As Elysia reads it: a limit on a path must hold for what is routed. Where there is no host, the URL is the path. */

@@ -3,6 +3,7 @@ import { readServiceManager } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Context } from '../context.ts'
 import type { ProcessLog } from '../core/log.ts'
+import { isLostDisk } from '../db/failures.ts'
 import type { Listener } from '../http/listener.ts'
 import type { ServiceManager } from '../system/notify-socket.ts'
 import { certificateOf } from '../tls/certificate.ts'
@@ -27,6 +28,8 @@ export type SuperviseOptions = {
   log: ProcessLog
   /** Whoever rotates logs has moved the file away. @throws Error when it can't be opened anew */
   reopenLog(): void
+  /** Ends the process where the disk does not keep what is written. */
+  exitWithoutDisk(): void
 }
 
 /**
@@ -35,7 +38,7 @@ export type SuperviseOptions = {
  * @throws Error when the panel doesn't answer itself
  */
 export async function supervise(options: SuperviseOptions): Promise<void> {
-  const { context, listener, certificate, origin, readConfig, log, reopenLog } = options
+  const { context, listener, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
   const { config, clock } = context
   const status = `serving on ${origin}`
   const { notifySocket, watchdogMs } = readServiceManager()
@@ -85,6 +88,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       if (await stop()) process.exit(0)
     } catch (err) {
       log.error({ err }, 'not everything was written at the end')
+      if (isLostDisk(err)) return exitWithoutDisk()
       process.exit(1)
     }
   }

@@ -5,7 +5,7 @@ import { arch } from 'node:process'
 /** glibc, and musl as Alpine names it. */
 const NAMES = ['libc.so.6', `libc.musl-${arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 
-const { i32, u32, u64, i64, ptr } = FFIType
+const { i32, u32, u64, i64, ptr, void: none } = FFIType
 const FUNCTIONS = {
   socket: { args: [i32, i32, i32], returns: i32 },
   sendto: { args: [i32, ptr, u32, i32, ptr, u32], returns: i32 },
@@ -14,6 +14,7 @@ const FUNCTIONS = {
   getsockname: { args: [i32, ptr, ptr], returns: i32 },
   mmap: { args: [ptr, u64, i32, i32, i32, i64], returns: ptr },
   clock_gettime: { args: [i32, ptr], returns: i32 },
+  _exit: { args: [i32], returns: none },
 } as const
 
 type Libc = ReturnType<typeof open>

@@ -70,10 +70,11 @@ describe.skipIf(!canMount)('a disk that is full', () => {
       kept.push(count === 0 ? 'first' : `filling${count - 1}`)
       refused = await createKey(panel, as, `filling${count}`)
     }
-    expect([refused.status, refused.error, refused.headers.get('retry-after')]).toEqual([
+    expect([refused.status, refused.error, refused.headers.get('retry-after'), refused.message]).toEqual([
       503,
       'service unavailable',
       '30',
+      'The disk of the panel is full; its operator has to make room',
     ])
     // What only reads goes on, also the list that would like to write down the last use first.
     expect(await keyNames(panel, as)).toEqual(kept)

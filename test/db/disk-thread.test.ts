@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CHECKPOINT_PAGES, createDiskThread, type DiskThread } from '../../src/db/disk-thread.ts'
+import { CHECKPOINT_PAGES, createCheckpointPace } from '../../src/db/checkpoint-pace.ts'
+import { createDiskThread, type DiskThread } from '../../src/db/disk-thread.ts'
 import { mapWalIndex, type WalIndex } from '../../src/db/wal-index.ts'
 import { openFile } from '../../src/system/open-files.ts'
 import { DISK_THREAD } from '../../src/threads.ts'
@@ -15,6 +16,8 @@ let writer: Database
 let index: WalIndex
 let log: number
 const disks: DiskThread[] = []
+/** What the thread left in doubt. */
+const doubts: unknown[] = []
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
   const path = join(directory, 'data.db')
@@ -27,6 +30,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   for (const disk of disks.splice(0)) await disk.stop()
+  doubts.length = 0
   writer.close()
   rmSync(directory, { recursive: true })
 })
@@ -36,7 +40,12 @@ function fail(message: string): never {
 }
 
 function create(thread = DISK_THREAD, descriptor = log): DiskThread {
-  const disk = createDiskThread(thread, { database: join(directory, 'data.db'), log: descriptor }, index.backlog)
+  const disk = createDiskThread({
+    thread,
+    files: { database: join(directory, 'data.db'), log: descriptor },
+    pace: createCheckpointPace(index.backlog),
+    onDoubt: (file, { message }) => doubts.push([file, message]),
+  })
   disks.push(disk)
   return disk
 }
@@ -82,22 +91,52 @@ test('many who ask while a sync is under way share the next', async () => {
   await Promise.all(Array.from({ length: 10 }, () => disk.sync()))
 })
 
-test('what the system says of a failed sync is told to all who asked', async () => {
+test('what the system says of a failed sync is told to all who asked, and to all who ask later, until the log was proved', async () => {
   const disk = await started(create(DISK_THREAD, 1_000_000))
   const asked = [disk.sync(), disk.sync()]
   for (const answer of await Promise.allSettled(asked)) expect(answer).toMatchObject({ reason: { code: 'EBADF' } })
+  expect(doubts).toHaveLength(1)
+  expect(disk.sync()).rejects.toMatchObject({ code: 'EBADF' })
+})
+
+test('a sync that would succeed after one that failed is not made', async () => {
+  const disk = await started(
+    create(
+      threadThat(`syncs++
+        const failure = { message: 'gone', code: 'EIO', doubt: 'log' }
+        setTimeout(() => self.postMessage(syncs === 1 ? { done: 'sync', failure } : { done: 'sync' }), 20)`),
+    ),
+  )
+  const asked = [disk.sync(), disk.sync(), disk.sync()]
+  for (const answer of await Promise.allSettled(asked)) expect(answer).toMatchObject({ reason: { code: 'EIO' } })
+  expect(disk.sync()).rejects.toMatchObject({ code: 'EIO' })
+  expect(doubts).toEqual([['log', 'gone']])
+  disk.trust()
+  await disk.sync()
 })
 
 describe('a thread that dies', () => {
-  test('leaves nobody waiting', async () => {
+  test('leaves nobody waiting, and what it was asked in doubt', async () => {
     const disk = await started(create(threadThat(`throw new Error('gone')`)))
-    await Promise.all([disk.sync(), disk.sync()])
+    for (const answer of await Promise.allSettled([disk.sync(), disk.sync()])) expect(answer.status).toBe('rejected')
+    expect(doubts).toEqual([['log', 'the thread that waits for the disk died']])
     expect(disk.isReady()).toBe(false)
   })
 
+  test('before the sync of a transaction that it was there for leaves that to the event loop', async () => {
+    const disk = await started(create(threadThat(`if (job === 'checkpoint') throw new Error('gone')`)))
+    fill(CHECKPOINT_PAGES * 2)
+    disk.checkpoint()
+    await until('its end', () => !disk.isReady())
+    expect(doubts).toEqual([['database', 'the thread that waits for the disk died']])
+    disk.trust()
+    await disk.sync()
+  })
+
   test('hides no failure of the disk', async () => {
-    const disk = await started(create(threadThat(`throw new Error('gone')`), 1_000_000))
+    const disk = create(DISK_THREAD, 1_000_000)
     expect(await disk.sync().catch((error) => error.code)).toBe('EBADF')
+    expect(doubts).toHaveLength(1)
   })
 })
 

@@ -56,6 +56,36 @@ export async function refuseWrites(pid: number): Promise<() => Promise<void>> {
   return attach(pid, ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EROFS`])
 }
 
+export type FailedSyncs = {
+  /** A thread to which it is confined; all of the program otherwise. */
+  thread?: number
+  /** A file to which it is confined. */
+  path?: string
+  /** Which calls of a thread fail, as `strace` counts them: `1` for the first alone. All otherwise. */
+  when?: string
+  /** Each takes so long before it fails. */
+  delayMs?: number
+}
+
+/**
+ * Lets a running program's waiting for the disk fail, as when the disk could not write.
+ *
+ * @returns what ends it
+ */
+export async function failSyncs(pid: number, options: FailedSyncs = {}): Promise<() => Promise<void>> {
+  const { thread, path, when, delayMs = 0 } = options
+  const calls = 'fsync,fdatasync'
+  const inject = [
+    `inject=${calls}:error=EIO`,
+    ...(when === undefined ? [] : [`when=${when}`]),
+    ...(delayMs === 0 ? [] : [`delay_enter=${delayMs * 1000}`]),
+  ]
+  const confined = path === undefined ? [] : ['-P', path]
+  return attach(thread ?? pid, ['-o', '/dev/null', ...confined, '-e', `trace=${calls}`, '-e', inject.join(':')], {
+    isWhole: thread === undefined,
+  })
+}
+
 /**
  * Watches the calls of a running program, all threads of it.
  *
@@ -74,8 +104,11 @@ export async function watchCalls(pid: number, calls: string): Promise<() => Prom
 }
 
 /** @returns what ends it */
-async function attach(pid: number, settings: string[]): Promise<() => Promise<void>> {
-  const child = Bun.spawn(['strace', '-f', ...settings, '-p', `${pid}`], { stdout: 'ignore', stderr: 'pipe' })
+async function attach(pid: number, settings: string[], { isWhole = true } = {}): Promise<() => Promise<void>> {
+  const child = Bun.spawn(['strace', ...(isWhole ? ['-f'] : []), ...settings, '-p', `${pid}`], {
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
   let said = ''
   const attached = Promise.withResolvers<void>()
   // To its end: it speaks of every thread that begins, and would end if nobody listened.

@@ -24,3 +24,17 @@ test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be wri
   release?.()
   rmSync(data, { recursive: true })
 })
+
+test('writes what it can when some of it cannot be written any more', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const panel = await startPanel({ data })
+  const ada = await panel.customer()
+  await panel.get('/admin/users', ada.token)
+  using database = new Database(join(data, 'ncp.db'))
+  database.run('ALTER TABLE sessions RENAME TO sessions_gone')
+  const refusals = () => database.query("SELECT actor_id FROM audit_log WHERE action = 'request'").all()
+  expect(refusals()).toEqual([])
+  await expect(panel.stop()).rejects.toThrow(/sessions/)
+  expect(refusals()).toEqual([{ actor_id: ada.id }])
+  rmSync(data, { recursive: true })
+})

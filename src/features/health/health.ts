@@ -2,6 +2,7 @@
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
+import { isFull } from '../../db/failures.ts'
 
 export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
 export type CheckName = (typeof CHECKS)[number]
@@ -19,6 +20,8 @@ export type HealthOptions = {
   isServing(): boolean
   /** Resolves when the database has answered. */
   probe(): Promise<void>
+  /** What keeps changes from being stored, in words for strangers; undefined when nothing does. */
+  storeTrouble(): string | undefined
   hasOurSchema(): Promise<boolean>
   /** Milliseconds since the epoch; undefined over plain HTTP. */
   certificateExpiresAt(): number | undefined
@@ -42,25 +45,33 @@ const warning = (reason: string): Check => ({ status: 'warning', reason })
 const failing = (reason: string): Check => ({ status: 'failing', reason })
 
 export function createHealth(options: HealthOptions) {
-  const { clock, directory, isServing, probe, hasOurSchema, certificateExpiresAt, mailsWaitSince } = options
+  const { clock, directory, isServing, probe, storeTrouble, hasOurSchema, certificateExpiresAt, mailsWaitSince } =
+    options
+
+  function database(answered: boolean): Check {
+    const trouble = storeTrouble()
+    if (trouble !== undefined) return failing(trouble)
+    return answered ? ok : failing('does not answer')
+  }
 
   async function disk(): Promise<Check> {
     const { bavail, bsize } = await statfs(directory)
     const free = bavail * bsize
     if (free < FULL_BYTES) return failing('is full')
-    if (!(await takesWrites())) return failing('can not be written')
+    const refusal = await writeProbe()
+    if (refusal !== undefined) return failing(isFull(refusal) ? 'is full' : 'can not be written')
     return free < NEARLY_FULL_BYTES ? warning('is nearly full') : ok
   }
 
   /** A file system that has gone read-only tells its free space as before, and the probe gives SQLite nothing to write. */
-  async function takesWrites(): Promise<boolean> {
+  async function writeProbe(): Promise<unknown> {
     const path = join(directory, WRITE_PROBE)
     try {
       await writeFile(path, '', { mode: 0o600 })
       await rm(path)
-      return true
-    } catch {
-      return false
+      return undefined
+    } catch (error) {
+      return error
     }
   }
 
@@ -88,7 +99,7 @@ export function createHealth(options: HealthOptions) {
     const unknown = async () => warning('is not known while the database does not answer')
     return {
       service: isServing() ? ok : failing('is starting or stopping'),
-      database: answered ? ok : failing('does not answer'),
+      database: database(answered),
       migrations: !answered
         ? await unknown()
         : (await hasOurSchema())

@@ -1,0 +1,21 @@
+/** The end of a panel whose disk does not keep what is written: requests under way get their answers, and no file is touched. */
+import type { Listener } from '../http/listener.ts'
+
+/** What the answers get to leave: all that is left to say is 503. */
+const ANSWERS_MS = 1000
+
+export type LostDiskOptions = {
+  /** Undefined before the port is open. */
+  listener: Pick<Listener, 'retire' | 'drain'> | undefined
+  /** Readiness fails. */
+  announce(): void
+  /** Ends the process without closing anything. */
+  exit(): void
+}
+
+export async function endWithoutDisk({ listener, announce, exit }: LostDiskOptions): Promise<void> {
+  announce()
+  listener?.retire()
+  await Promise.race([listener?.drain(), Bun.sleep(ANSWERS_MS)])
+  exit()
+}

@@ -1,0 +1,73 @@
+/** Writes that have to wait: each until five seconds after it was asked for, and no more than a thousand of them. */
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AppError, catalogue } from '../../src/core/errors.ts'
+import { openStore, type Store } from '../../src/db/store.ts'
+import { settings } from '../../src/db/tables.ts'
+
+const MOST_WAITING = 1000
+
+let directory: string
+let store: Store
+let other: Database
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  store = openStore(join(directory, 'ncp.db'), 0)
+  other = new Database(join(directory, 'ncp.db'))
+  other.run('BEGIN IMMEDIATE')
+})
+afterEach(async () => {
+  other.close()
+  await store.close()
+  rmSync(directory, { recursive: true })
+})
+
+const write = (key: string) =>
+  store.write((tx) => tx.insert(settings).values({ key, value: '1', updatedAt: 0 })).then(() => key)
+const failure = (write: Promise<unknown>): Promise<AppError> =>
+  write.then(
+    () => expect.unreachable(),
+    (error) => error,
+  )
+
+test('a write that was asked for with another one does not wait anew when that has given up', async () => {
+  const first = failure(write('first'))
+  const others = ['second', 'third'].map((key) => failure(write(key)))
+  expect(await first).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
+  await Bun.sleep(0)
+  // For one that waits still.
+  other.run('ROLLBACK')
+  for (const refused of await Promise.all(others)) expect(refused.code).toBe('unavailable')
+  expect(await write('later')).toBe('later')
+})
+
+test('more than a thousand that wait are refused at once, and those before them are written', async () => {
+  const first = write('first')
+  // It has its turn, and waits for the lock.
+  await Bun.sleep(0)
+  const written = Array.from({ length: MOST_WAITING }, (_, i) => write(`${i}`))
+  const refused = await failure(write('beyond'))
+  expect([refused.code, refused.message, refused.headers['retry-after']]).toEqual([
+    'unavailable',
+    catalogue.unavailable.message,
+    '2',
+  ])
+  other.run('ROLLBACK')
+  expect(await first).toBe('first')
+  expect(await Promise.all(written)).toHaveLength(MOST_WAITING)
+  expect(await write('after')).toBe('after')
+})
+
+test('a store that is closed while writes wait writes them before', async () => {
+  const written = Array.from({ length: 50 }, (_, i) => write(`${i}`))
+  await Bun.sleep(0)
+  const closing = store.close()
+  other.run('ROLLBACK')
+  await closing
+  expect(await Promise.all(written)).toHaveLength(50)
+  expect(other.query('SELECT count(*) AS n FROM settings').get()).toEqual({ n: 50 })
+  store = openStore(join(directory, 'ncp.db'), 0)
+})
