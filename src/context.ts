@@ -219,6 +219,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
     audit: auditLog,
     incidents,
     retention,
+    usage,
     apiKeys,
     rotateSelf,
     expiryNotices,

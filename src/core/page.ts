@@ -6,7 +6,7 @@ export const PAGE_LIMIT = { default: 100, maximum: 1000 }
 export type PageRequest = {
   /** Rows wanted, 1 to 1000. */
   limit: number
-  /** Rows with a greater id follow. 0 starts from the beginning. */
+  /** Rows that follow this id in the order of the list. 0 starts from the beginning. */
   afterId: number
 }
 
@@ -24,13 +24,6 @@ export function pageRequest(limit: number | undefined, cursor: string | undefine
   return { limit: limit ?? PAGE_LIMIT.default, afterId: cursor === undefined ? 0 : decodeCursor(cursor) }
 }
 
-/** @param rows one more than `limit` where there are so many, in order of id */
-export function pageOf<Row extends { id: number }>(rows: Row[], { limit }: PageRequest): Page<Row> {
-  const last = rows[limit - 1]
-  if (rows.length <= limit || !last) return { rows }
-  return { rows: rows.slice(0, limit), nextCursor: encodeCursor(last.id) }
-}
-
 /** All rows, page by page, where nobody waits at the other end of a connection. */
 export async function allRows<Row>(list: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
   const rows: Row[] = []
@@ -43,7 +36,8 @@ export async function allRows<Row>(list: (page: PageRequest) => Promise<Page<Row
   return rows
 }
 
-function encodeCursor(id: number): string {
+/** @param id of the last row of a page */
+export function encodeCursor(id: number): string {
   return Buffer.from(`id:${id}`).toString('base64url')
 }
 

@@ -1,7 +1,7 @@
 /** Finds a text within a column, as it is: no character of it is a wildcard. */
 import { type AnyColumn, type SQL, sql } from 'drizzle-orm'
 
-export function contains(column: AnyColumn, text: string): SQL {
+export function contains(column: AnyColumn, text: string | SQL): SQL {
   return sql`instr(${column}, ${text}) > 0`
 }
 

@@ -6,6 +6,7 @@ import apiKeyOptions from '../../drizzle/0003_api-key-options.sql' with { type: 
 import allowances from '../../drizzle/0004_allowances.sql' with { type: 'text' }
 import severalResetLinks from '../../drizzle/0005_several-reset-links.sql' with { type: 'text' }
 import selfRotation from '../../drizzle/0006_self-rotation.sql' with { type: 'text' }
+import boundedWork from '../../drizzle/0007_bounded-work.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   { name: '0004_allowances', sql: allowances },
   { name: '0005_several-reset-links', sql: severalResetLinks },
   { name: '0006_self-rotation', sql: selfRotation },
+  { name: '0007_bounded-work', sql: boundedWork },
 ]

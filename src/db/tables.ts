@@ -2,33 +2,38 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
+export * from './audit-tables.ts'
 export { settings, strangers } from './installation-tables.ts'
 
 const id = () => integer().primaryKey({ autoIncrement: true })
 const createdAt = () => integer('created_at').notNull()
 const updatedAt = () => integer('updated_at').notNull()
 
-export const users = sqliteTable('users', {
-  id: id(),
-  /** Lower-case; the login identity. */
-  email: text().notNull().unique(),
-  name: text().notNull(),
-  role: text({ enum: ['admin', 'customer'] }).notNull(),
-  status: text({ enum: ['active', 'disabled'] }).notNull(),
-  /** argon2id in PHC form; null until the user has set a password. */
-  passwordHash: text('password_hash'),
-  /** Sealed (AES-256-GCM) base32 seed, in force while `totpEnabledAt` is set. */
-  totpSecret: text('totp_secret'),
-  /** Sealed seed that waits for its first code. */
-  totpPendingSecret: text('totp_pending_secret'),
-  totpEnabledAt: integer('totp_enabled_at'),
-  /** The last accepted RFC 6238 time step: each step is accepted once. */
-  totpLastStep: integer('totp_last_step').notNull().default(0),
-  /** Null until the first login. */
-  lastLoginAt: integer('last_login_at'),
-  createdAt: createdAt(),
-  updatedAt: updatedAt(),
-})
+export const users = sqliteTable(
+  'users',
+  {
+    id: id(),
+    /** Lower-case; the login identity. */
+    email: text().notNull().unique(),
+    name: text().notNull(),
+    role: text({ enum: ['admin', 'customer'] }).notNull(),
+    status: text({ enum: ['active', 'disabled'] }).notNull(),
+    /** argon2id in PHC form; null until the user has set a password. */
+    passwordHash: text('password_hash'),
+    /** Sealed (AES-256-GCM) base32 seed, in force while `totpEnabledAt` is set. */
+    totpSecret: text('totp_secret'),
+    /** Sealed seed that waits for its first code. */
+    totpPendingSecret: text('totp_pending_secret'),
+    totpEnabledAt: integer('totp_enabled_at'),
+    /** The last accepted RFC 6238 time step: each step is accepted once. */
+    totpLastStep: integer('totp_last_step').notNull().default(0),
+    /** Null until the first login. */
+    lastLoginAt: integer('last_login_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('users_administrators').on(table.id).where(sql`role = 'admin'`)],
+)
 
 const userId = () =>
   integer('user_id')
@@ -47,7 +52,10 @@ export const knownAddresses = sqliteTable(
     /** When a token from a reset email was last redeemed here by a user with two-factor authentication on. */
     resetAt: integer('reset_at'),
   },
-  (table) => [primaryKey({ columns: [table.userId, table.addressGroup] })],
+  (table) => [
+    primaryKey({ columns: [table.userId, table.addressGroup] }),
+    index('known_addresses_last_login_at').on(table.lastLoginAt),
+  ],
 )
 
 /** What an account has used up of its allowances: see `features/auth/allowance.ts`. */
@@ -117,7 +125,7 @@ export const apiKeys = sqliteTable(
   (table) => [
     index('api_keys_user_id').on(table.userId),
     index('api_keys_subscription_id').on(table.subscriptionId),
-    index('api_keys_expires_at').on(table.expiresAt).where(sql`expires_at IS NOT NULL`),
+    index('api_keys_notices').on(table.noticedDays, table.expiresAt).where(sql`expires_at IS NOT NULL`),
   ],
 )
 
@@ -136,7 +144,10 @@ export const passwordTokens = sqliteTable(
     createdAt: createdAt(),
     expiresAt: integer('expires_at').notNull(),
   },
-  (table) => [index('password_tokens_user_purpose').on(table.userId, table.purpose)],
+  (table) => [
+    index('password_tokens_user_purpose').on(table.userId, table.purpose),
+    index('password_tokens_expires_at').on(table.expiresAt),
+  ],
 )
 
 /** Mails that wait for the mail server. A row is gone once its mail is sent, or no longer worth sending. */
@@ -156,7 +167,11 @@ export const outbox = sqliteTable(
     nextAttemptAt: integer('next_attempt_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
   },
-  (table) => [index('outbox_next_attempt_at').on(table.nextAttemptAt), index('outbox_expires_at').on(table.expiresAt)],
+  (table) => [
+    index('outbox_next_attempt_at').on(table.nextAttemptAt),
+    index('outbox_expires_at').on(table.expiresAt),
+    index('outbox_tried').on(table.createdAt).where(sql`attempts > 0`),
+  ],
 )
 
 /** What a repeated request is answered (Idempotency-Key). */
@@ -228,52 +243,6 @@ export const siteDomains = sqliteTable(
   },
   (table) => [uniqueIndex('site_domains_site_position').on(table.siteId, table.position)],
 )
-
-/**
- * What happened, in order and for good: triggers in the migration refuse every change, and every deletion but that of
- * the oldest entries, up to the horizon. No foreign keys: an entry outlives what it tells of.
- */
-export const auditLog = sqliteTable(
-  'audit_log',
-  {
-    id: id(),
-    createdAt: createdAt(),
-    /** Who did it; null for a stranger, the command line and the panel itself. */
-    actorId: integer('actor_id'),
-    credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
-    /** Of the session or the API key. */
-    credentialId: integer('credential_id'),
-    address: text(),
-    requestId: text('request_id'),
-    action: text().notNull(),
-    /** Whose account it concerns: the customer who may read it. */
-    accountId: integer('account_id'),
-    targetType: text('target_type'),
-    targetId: integer('target_id'),
-    result: text({ enum: ['success', 'failure', 'refused'] }).notNull(),
-    /** The `error` that the client was sent, where there was one. */
-    reason: text(),
-    /** How often, where failures and refusals are summed up. */
-    times: integer().notNull(),
-    /** A JSON object of what else there is to know, never a secret. */
-    details: text().notNull(),
-    /** SHA-256 of the entry and of the hash before it, in hex: see `features/audit/chain.ts`. */
-    hash: text().notNull(),
-  },
-  (table) => [
-    index('audit_log_created_at').on(table.createdAt),
-    index('audit_log_actor_id').on(table.actorId),
-    index('audit_log_account_id').on(table.accountId),
-    index('audit_log_action').on(table.action),
-  ],
-)
-
-/** One row, once old entries have been deleted: the last of them, on which the chain goes on. */
-export const auditHorizon = sqliteTable('audit_horizon', {
-  id: integer().primaryKey(),
-  entryId: integer('entry_id').notNull(),
-  hash: text().notNull(),
-})
 
 /** New addresses that wait to be proven: one a user, the newest. */
 export const emailChanges = sqliteTable('email_changes', {

@@ -12,7 +12,7 @@ export type VersionCache<Value> = {
  * next request, and no code has to remember to invalidate.
  *
  * @param capacity the weight of all entries together, beyond which the cache starts anew
- * @param weigh the weight of an entry: without it each weighs 1
+ * @param weigh the weight of an entry: without it each weighs 1; one that is heavier than all may be is not kept
  */
 export function createVersionCache<Value>(
   store: Pick<Store, 'version'>,
@@ -37,6 +37,7 @@ export function createVersionCache<Value>(
     // Another version by now, or another request was quicker.
     if (found === undefined || current !== entries || current.has(key)) return found
     const added = weigh(found)
+    if (added > capacity) return found
     if (weight + added > capacity) restart()
     entries.set(key, found)
     weight += added

@@ -21,9 +21,15 @@ export type PageCache = {
 
 /** Characters of all pages together, of one byte each as a rule. */
 const MAX_CHARACTERS = 16_000_000
+/** A page that is larger is read anew each time: a few would leave no room for those that everybody asks for. */
+const LARGE_CHARACTERS = 250_000
+/** About what an entry of the cache takes besides its page. */
+const ENTRY_CHARACTERS = 500
 
 export function createPageCache(store: Pick<ReadStore, 'version'>): PageCache {
-  const pages = createVersionCache<SentPage>(store, MAX_CHARACTERS, ({ body }) => body.length)
+  const pages = createVersionCache<SentPage>(store, MAX_CHARACTERS, ({ body }) =>
+    body.length > LARGE_CHARACTERS ? Number.POSITIVE_INFINITY : body.length + ENTRY_CHARACTERS,
+  )
   return {
     get(list, principal, query, read) {
       const { credential } = principal

@@ -11,7 +11,7 @@ export const pageQuery = {
     integerText({
       minimum: 1,
       maximum: PAGE_LIMIT.maximum,
-      description: `Entries a page; ${PAGE_LIMIT.default} when absent`,
+      description: `Entries a page, at the most; ${PAGE_LIMIT.default} when absent. A page also ends at about a megabyte, and a search that finds little ends it early: the list goes on as long as there is a Link header`,
     }),
   ),
   cursor: t.Optional(

@@ -1,8 +1,9 @@
 /** Mails on their way: put down in the transaction of what they tell of, sent afterwards until they are sent or stale. */
-import { and, asc, eq, gt, inArray, lte, min, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { SecretBox } from '../crypto/secret-box.ts'
+import { countUpTo } from '../db/count.ts'
 import type { Queries, Store } from '../db/store.ts'
 import { outbox } from '../db/tables.ts'
 import { type Mail, type Mailer, SEND_TIMEOUT_MS } from './mailer.ts'
@@ -42,6 +43,10 @@ type OutboxRow = typeof outbox.$inferSelect
 const POLL_MS = 2000
 /** Mails at a time, so that a slow one doesn't hold up the others. */
 const BATCH = 5
+/** Emails looked at for the most urgent, in each of two orders. */
+const CANDIDATES = 200
+/** Stale emails deleted at a time. */
+const SWEEP = 100
 /** How long a mail is one process's to send. A process that dies meanwhile leaves it to the next after that. */
 const CLAIM_MS = 2 * SEND_TIMEOUT_MS
 const FIRST_RETRY_MS = 30_000
@@ -54,6 +59,8 @@ const URGENT_MS = 15 * 60 * 1000
 const LONGEST_URGENT_RETRY_MS = 60 * 1000
 /** What mails under way get to finish at shutdown. */
 const STOP_MS = 2000
+/** What monitoring is told at the most. */
+const MAX_COUNT = 10_000
 const REMINDER_MS = 60 * 60 * 1000
 
 export function createOutbox({ store, clock, deletableBefore, log, secretBox, mailer }: OutboxOptions) {
@@ -74,21 +81,16 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
   async function claim(): Promise<OutboxRow[]> {
     const now = clock.now()
     return store.write(async (tx) => {
-      const stale = await tx.delete(outbox).where(lte(outbox.expiresAt, deletableBefore())).returning({ id: outbox.id })
-      for (const { id } of stale) log.warn({ mail: id }, 'mail given up: it was not sent in time')
-      if (!mailer) return []
-      const due = tx
+      const expired = tx
         .select({ id: outbox.id })
         .from(outbox)
-        .where(
-          and(
-            gt(outbox.expiresAt, now),
-            // Nothing is ever put off further: the clock has been put back.
-            or(lte(outbox.nextAttemptAt, now), gt(outbox.nextAttemptAt, now + LONGEST_RETRY_MS)),
-          ),
-        )
-        .orderBy(asc(outbox.expiresAt))
-        .limit(BATCH)
+        .where(lte(outbox.expiresAt, deletableBefore()))
+        .limit(SWEEP)
+      const stale = await tx.delete(outbox).where(inArray(outbox.id, expired)).returning({ id: outbox.id })
+      for (const { id } of stale) log.warn({ mail: id }, 'mail given up: it was not sent in time')
+      if (!mailer) return []
+      const due = await findDue(tx, now)
+      if (due.length === 0) return []
       return tx
         .update(outbox)
         .set({ attempts: sql`${outbox.attempts} + 1`, nextAttemptAt: now + CLAIM_MS })
@@ -174,14 +176,17 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
     /** Since when the oldest mail waits that was tried in vain, in milliseconds since the epoch. */
     async waitingSince(): Promise<number | undefined> {
       const [oldest] = await store.read
-        .select({ since: min(outbox.createdAt) })
+        .select({ since: outbox.createdAt })
         .from(outbox)
-        .where(and(gt(outbox.attempts, 0), gt(outbox.expiresAt, clock.now())))
-      return oldest?.since ?? undefined
+        // As a number and not as a parameter: only then does SQLite take the index of those.
+        .where(and(sql`attempts > 0`, gte(outbox.createdAt, 0), gt(outbox.expiresAt, clock.now())))
+        .orderBy(asc(outbox.createdAt))
+        .limit(1)
+      return oldest?.since
     },
 
-    /** Mails that wait, under way included. */
-    countWaiting: () => store.read.$count(outbox),
+    /** Mails that wait, under way included; 10,000 for any number above. */
+    countWaiting: () => countUpTo(store.read, store.read.select({ one: sql`1` }).from(outbox), MAX_COUNT),
 
     /** Begins to send: for the process that serves, and not for one command. */
     start(): void {
@@ -199,6 +204,36 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
       clearTimeout(deadline)
     },
   }
+}
+
+/**
+ * The most urgent of the emails that are due. However many wait, few are looked at: those that expire first, which may be
+ * put off, and those whose turn came first, so that none waits for ever.
+ */
+async function findDue(tx: Queries, now: number): Promise<number[]> {
+  const columns = { id: outbox.id, expiresAt: outbox.expiresAt, nextAttemptAt: outbox.nextAttemptAt }
+  // Nothing is put off further than this: the clock has been put back since.
+  const tooFar = now + LONGEST_RETRY_MS
+  const found = [
+    ...(await tx
+      .select(columns)
+      .from(outbox)
+      .where(gt(outbox.expiresAt, now))
+      .orderBy(asc(outbox.expiresAt))
+      .limit(CANDIDATES)),
+    ...(await tx
+      .select(columns)
+      .from(outbox)
+      .where(lte(outbox.nextAttemptAt, now))
+      .orderBy(asc(outbox.nextAttemptAt))
+      .limit(CANDIDATES)),
+    ...(await tx.select(columns).from(outbox).where(gt(outbox.nextAttemptAt, tooFar)).limit(BATCH)),
+  ]
+  const due = found.filter(
+    ({ expiresAt, nextAttemptAt }) => expiresAt > now && (nextAttemptAt <= now || nextAttemptAt > tooFar),
+  )
+  const mostUrgent = due.sort((one, other) => one.expiresAt - other.expiresAt).map(({ id }) => id)
+  return [...new Set(mostUrgent)].slice(0, BATCH)
 }
 
 /** Binds a body to its recipient: moved to another row it does not open. */

@@ -64,3 +64,17 @@ export function setFailures({ data, clock }: DataAndClock, userId: number, count
     insert.run(userId, `door ${name}`, clock.now() + count * PERIOD_MS, clock.now())
   }
 }
+
+type Insert = (table: string, row: Record<string, string | number | null>) => void
+
+/** Fills tables by SQL, past the panel, with more than requests could write in the time of a test. */
+export function fill({ data }: Pick<Panel, 'data'>, work: (insert: Insert) => void): void {
+  using database = new Database(join(data, 'ncp.db'))
+  const insert: Insert = (table, row) => {
+    const columns = Object.keys(row)
+    database
+      .query(`INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`)
+      .run(...Object.values(row))
+  }
+  database.transaction(() => work(insert))()
+}

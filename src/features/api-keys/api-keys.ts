@@ -1,12 +1,14 @@
 /** API keys: made once, shown once, stored as a hash. */
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
 import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Principal } from '../../core/principal.ts'
+import { countUpTo } from '../../db/count.ts'
+import { pieceOf, readPage } from '../../db/page-reader.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { apiKeys } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
@@ -78,7 +80,8 @@ export function createApiKeys(options: ApiKeysOptions) {
   /** In the transaction that adds the key, so that parallel requests can't pass the limit together. */
   async function requireRoom(tx: Queries, userId: number): Promise<void> {
     const limit = await maxKeys(tx)
-    if ((await tx.$count(apiKeys, eq(apiKeys.userId, userId))) < limit) return
+    const own = tx.select({ one: sql`1` }).from(apiKeys).where(eq(apiKeys.userId, userId))
+    if ((await countUpTo(tx, own, limit)) < limit) return
     throw new AppError('conflict', `The limit of ${limit} API keys is reached; delete one that is not used any more`)
   }
 
@@ -120,13 +123,15 @@ export function createApiKeys(options: ApiKeysOptions) {
   return {
     async list(userId: number, page: PageRequest): Promise<Page<ApiKey>> {
       await flushUsage()
-      const rows = await store.read
-        .select()
-        .from(apiKeys)
-        .where(and(eq(apiKeys.userId, userId), gt(apiKeys.id, page.afterId)))
-        .orderBy(asc(apiKeys.id))
-        .limit(page.limit + 1)
-      return pageOf(rows.map(present), page)
+      return readPage(store, page, async (afterId, wanted) => {
+        const rows = await store.read
+          .select()
+          .from(apiKeys)
+          .where(and(eq(apiKeys.userId, userId), gt(apiKeys.id, afterId)))
+          .orderBy(asc(apiKeys.id))
+          .limit(wanted)
+        return pieceOf(rows.map(present), wanted)
+      })
     },
 
     /** Without uses that are still to be written. @throws AppError `not_found`, `forbidden` for another user's */

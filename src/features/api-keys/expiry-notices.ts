@@ -1,6 +1,7 @@
 /** Mails before an API key expires: seven days, and one. */
-import { and, asc, eq, gt, isNull, lte, or } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, lte } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
+import { nextTurn } from '../../core/next-turn.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import { apiKeys, users } from '../../db/tables.ts'
 import type { Notify } from '../auth/notices.ts'
@@ -20,12 +21,14 @@ export function noticesPast(expiresAt: number | null, nowMs: number): number | n
 }
 
 export function createExpiryNotices({ store, clock, notify }: { store: Store; clock: Clock; notify: Notify }) {
-  /** Each key is noted as noticed in the transaction that puts the mail down: no mail twice, and none lost. */
-  async function sendBatch(tx: Queries): Promise<number> {
+  /**
+   * Each key is noted as noticed in the transaction that puts the mail down: no mail twice, and none lost.
+   *
+   * @param days before the expiry
+   * @param noticed the notice before that one; null for none
+   */
+  async function sendBatch(tx: Queries, days: number, noticed: number | null): Promise<number> {
     const now = clock.now()
-    const isDue = NOTICE_DAYS.map((days) =>
-      and(lte(apiKeys.expiresAt, now + days * DAY_MS), or(isNull(apiKeys.noticedDays), gt(apiKeys.noticedDays, days))),
-    )
     const due = await tx
       .select({
         id: apiKeys.id,
@@ -36,7 +39,14 @@ export function createExpiryNotices({ store, clock, notify }: { store: Store; cl
       })
       .from(apiKeys)
       .innerJoin(users, eq(users.id, apiKeys.userId))
-      .where(and(eq(users.status, 'active'), gt(apiKeys.expiresAt, now), or(...isDue)))
+      .where(
+        and(
+          noticed === null ? isNull(apiKeys.noticedDays) : eq(apiKeys.noticedDays, noticed),
+          gt(apiKeys.expiresAt, now),
+          lte(apiKeys.expiresAt, now + days * DAY_MS),
+          eq(users.status, 'active'),
+        ),
+      )
       .orderBy(asc(apiKeys.expiresAt))
       .limit(BATCH)
     for (const { id, userId, name, prefix, expiresAt } of due) {
@@ -53,7 +63,12 @@ export function createExpiryNotices({ store, clock, notify }: { store: Store; cl
   return {
     /** Called from time to time: tells the users of keys that expire soon, each time once. */
     async send(): Promise<void> {
-      while ((await store.write(sendBatch)) === BATCH);
+      let noticed: number | null = null
+      for (const days of NOTICE_DAYS) {
+        const before = noticed
+        while ((await store.write((tx) => sendBatch(tx, days, before))) === BATCH) await nextTurn()
+        noticed = days
+      }
     },
   }
 }

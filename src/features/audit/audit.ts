@@ -1,15 +1,16 @@
 /** The audit log: who did what, when and from where; written in the transaction of what it tells, and read in pages. */
-import { and, desc, eq, gte, isNull, lt, or } from 'drizzle-orm'
+import { desc, eq } from 'drizzle-orm'
 import type { AuditedActor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
-import { eachGiven, prepared } from '../../db/prepared.ts'
+import type { PageRequest } from '../../core/page.ts'
+import { eachGiven, given, prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
-import { auditHorizon, auditLog } from '../../db/tables.ts'
+import { auditClockSteps, auditHorizon, auditLog } from '../../db/tables.ts'
 import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
-import type { Action, AuditEvent, Details } from './events.ts'
+import type { AuditEvent, Details } from './events.ts'
+import { type AuditFilter, listEntries } from './list.ts'
 
-export type { AuditEntry }
+export type { AuditEntry, AuditFilter }
 
 /** How it ended: done, tried in vain (a wrong password), or not even begun (no right to it). */
 export type Outcome = { result: AuditEntry['result']; reason: string | null; times: number }
@@ -21,23 +22,24 @@ export type Outcome = { result: AuditEntry['result']; reason: string | null; tim
  */
 export type RecordAudit = (tx: Queries, actor: AuditedActor, event: AuditEvent, outcome?: Outcome) => Promise<void>
 
-export type AuditFilter = {
-  /** Entries of this account: what its user did, and what others did to it. */
-  userId?: number
-  /** Of those, not what the user did to other accounts: as an administrator, which may be over. */
-  ownAccount?: boolean
-  action?: Action
-  /** Milliseconds since the epoch: from this time on. */
-  from?: number
-  /** Milliseconds since the epoch: before this time. */
-  to?: number
-}
-
 export type Audit = ReturnType<typeof createAudit>
 
 const addEntry = prepared((tx) => tx.insert(auditLog).values(eachGiven(auditLog)).prepare())
+const addClockStep = prepared((tx) => tx.insert(auditClockSteps).values(eachGiven(auditClockSteps)).prepare())
 const findNewest = prepared((tx) =>
-  tx.select({ id: auditLog.id, hash: auditLog.hash }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).prepare(),
+  tx
+    .select({ id: auditLog.id, hash: auditLog.hash, createdAt: auditLog.createdAt })
+    .from(auditLog)
+    .orderBy(desc(auditLog.id))
+    .limit(1)
+    .prepare(),
+)
+const findEntry = prepared((tx) =>
+  tx
+    .select({ hash: auditLog.hash })
+    .from(auditLog)
+    .where(eq(auditLog.id, given('id')))
+    .prepare(),
 )
 
 const SUCCESS: Outcome = { result: 'success', reason: null, times: 1 }
@@ -57,38 +59,15 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
       ...outcome,
       details: JSON.stringify(wireNames(details)),
     }
-    await addEntry(tx).run({ ...entry, hash: hashEntry(last.hash, entry) })
+    await add(tx, { ...entry, hash: hashEntry(last.hash, entry) })
+    if (entry.createdAt < last.createdAt) await addClockStep(tx).run({ entryId: entry.id })
   }
 
   return {
     record,
 
     /** The newest first. */
-    async list(
-      page: PageRequest,
-      { userId, ownAccount = false, action, from, to }: AuditFilter = {},
-    ): Promise<Page<AuditEntry>> {
-      const rows = await store.read
-        .select()
-        .from(auditLog)
-        .where(
-          and(
-            page.afterId === 0 ? undefined : lt(auditLog.id, page.afterId),
-            userId === undefined
-              ? undefined
-              : or(
-                  eq(auditLog.accountId, userId),
-                  and(eq(auditLog.actorId, userId), ownAccount ? isNull(auditLog.accountId) : undefined),
-                ),
-            action === undefined ? undefined : eq(auditLog.action, action),
-            from === undefined ? undefined : gte(auditLog.createdAt, from),
-            to === undefined ? undefined : lt(auditLog.createdAt, to),
-          ),
-        )
-        .orderBy(desc(auditLog.id))
-        .limit(page.limit + 1)
-      return pageOf(rows, page)
-    },
+    list: (page: PageRequest, filter?: AuditFilter) => listEntries(store, page, filter),
   }
 }
 
@@ -99,9 +78,21 @@ function wireNames(details: Details): Details {
 }
 
 /** The last entry, or what stands for it where there is none. */
-async function newest(tx: Queries): Promise<{ id: number; hash: string }> {
+async function newest(tx: Queries): Promise<{ id: number; hash: string; createdAt: number }> {
   const [entry] = await findNewest(tx).all()
-  return entry ?? (await horizonOf(tx))
+  return entry ?? { ...(await horizonOf(tx)), createdAt: Number.NEGATIVE_INFINITY }
+}
+
+/**
+ * Adds an entry and looks whether it is there.
+ *
+ * @throws Error where it is not, which takes back what it tells of: a trigger that somebody put into the database can
+ * swallow an entry without a word
+ */
+async function add(tx: Queries, entry: AuditEntry): Promise<void> {
+  await addEntry(tx).run(entry)
+  const [found] = await findEntry(tx).all({ id: entry.id })
+  if (found?.hash !== entry.hash) throw new Error(`audit entry ${entry.id} was not stored: run 'ncp audit verify'`)
 }
 
 /** The last entry that was deleted for its age; before any was, the beginning of the chain. */

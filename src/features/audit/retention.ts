@@ -1,9 +1,10 @@
 /** Deletes audit entries that are older than they are to be kept, so that the chain of the rest can still be proven. */
-import { asc, lte } from 'drizzle-orm'
+import { asc, between, lte } from 'drizzle-orm'
 import { panel } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import { nextTurn } from '../../core/next-turn.ts'
 import type { Queries, Store } from '../../db/store.ts'
-import { auditHorizon, auditLog } from '../../db/tables.ts'
+import { auditClockSteps, auditHorizon, auditLog } from '../../db/tables.ts'
 import type { RecordAudit } from './audit.ts'
 
 export type RetentionOptions = {
@@ -19,6 +20,8 @@ export type Retention = ReturnType<typeof createRetention>
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Entries in one transaction, for which all others wait. */
 const BATCH = 5000
+/** Entries of one statement, for which everybody waits. */
+const SLICE = 250
 const ONLY_ROW = 1
 
 export function createRetention({ store, clock, record, days }: RetentionOptions) {
@@ -41,13 +44,22 @@ export function createRetention({ store, clock, record, days }: RetentionOptions
       .insert(auditHorizon)
       .values({ id: ONLY_ROW, ...horizon })
       .onConflictDoUpdate({ target: auditHorizon.id, set: horizon })
-    await tx.delete(auditLog).where(lte(auditLog.id, last.id))
+    await deleteThrough(tx, oldest.id, last.id)
+    await tx.delete(auditClockSteps).where(lte(auditClockSteps.entryId, last.id))
     await record(tx, panel, {
       action: 'audit.prune',
       accountId: null,
       details: { fromId: oldest.id, throughId: last.id, throughHash: last.hash },
     })
     return true
+  }
+
+  /** In slices, so that requests are answered in between; only those that write wait for the whole. */
+  async function deleteThrough(tx: Queries, firstId: number, lastId: number): Promise<void> {
+    for (let from = firstId; from <= lastId; from += SLICE) {
+      await tx.delete(auditLog).where(between(auditLog.id, from, Math.min(from + SLICE - 1, lastId)))
+      await nextTurn()
+    }
   }
 
   return {

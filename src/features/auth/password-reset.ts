@@ -1,5 +1,5 @@
 /** Asking for a mail with a link that sets a new password. What the link holds is redeemed in `password.ts`. */
-import { and, eq, lte } from 'drizzle-orm'
+import { and, eq, inArray, lte } from 'drizzle-orm'
 import type { Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
@@ -39,6 +39,8 @@ const RESET_TTL_MS = 10 * 60 * 1000
  * to an hour: a mailbox can't be flooded. Requests from addresses that the user knows have this for themselves.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
+/** Expired tokens deleted when one is asked for: more than it adds. */
+const SWEEP = 20
 /** About what a second of writing answers. */
 const MAX_WAITING = 1000
 
@@ -69,7 +71,12 @@ export function createPasswordReset(options: PasswordResetOptions) {
   async function answer(email: string, stranger: Stranger): Promise<void> {
     const token = newToken()
     await writeAs(stranger, async (tx, stranger) => {
-      await tx.delete(passwordTokens).where(lte(passwordTokens.expiresAt, deletableBefore()))
+      const expired = tx
+        .select({ id: passwordTokens.id })
+        .from(passwordTokens)
+        .where(lte(passwordTokens.expiresAt, deletableBefore()))
+        .limit(SWEEP)
+      await tx.delete(passwordTokens).where(inArray(passwordTokens.id, expired))
       const [user] = await tx
         .select({ id: users.id, email: users.email })
         .from(users)

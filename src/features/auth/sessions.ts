@@ -1,11 +1,12 @@
 /** Sessions: the row behind each JWT. Without its row, a token is worth nothing. */
-import { and, asc, eq, gt, lte, ne } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lte, ne } from 'drizzle-orm'
 import { type Actor, type Caller, type Origin, requireWithoutScopes } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import { sessionIdOf } from '../../core/principal.ts'
 import { newToken } from '../../crypto/secret.ts'
+import { pieceOf, readPage } from '../../db/page-reader.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { sessions, users } from '../../db/tables.ts'
@@ -25,13 +26,19 @@ export type SessionsOptions = {
 export type Sessions = ReturnType<typeof createSessions>
 
 const USER_AGENT_LENGTH = 200
+/** Expired sessions deleted at a login: more than it adds. */
+const SWEEP = 50
 
-const sweepSessions = prepared((tx) =>
-  tx
-    .delete(sessions)
+const sweepSessions = prepared((tx) => {
+  const expired = tx
+    .select({ id: sessions.id })
+    .from(sessions)
     .where(lte(sessions.expiresAt, given('deletableBefore')))
-    .prepare(),
-)
+  return tx
+    .delete(sessions)
+    .where(inArray(sessions.id, expired.limit(SWEEP)))
+    .prepare()
+})
 const addSession = prepared((tx) =>
   tx
     .insert(sessions)
@@ -63,13 +70,16 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
   return {
     async list(userId: number, page: PageRequest): Promise<Page<Session>> {
       await flushUsage()
-      const rows = await store.read
-        .select()
-        .from(sessions)
-        .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, clock.now()), gt(sessions.id, page.afterId)))
-        .orderBy(asc(sessions.id))
-        .limit(page.limit + 1)
-      return pageOf(rows, page)
+      const now = clock.now()
+      return readPage(store, page, async (afterId, wanted) => {
+        const rows = await store.read
+          .select()
+          .from(sessions)
+          .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now), gt(sessions.id, afterId)))
+          .orderBy(asc(sessions.id))
+          .limit(wanted)
+        return pieceOf(rows, wanted)
+      })
     },
 
     /**

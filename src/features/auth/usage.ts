@@ -2,12 +2,16 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
+import { nextTurn } from '../../core/next-turn.ts'
 import type { Credential } from '../../core/principal.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Store } from '../../db/store.ts'
 import { apiKeys, sessions } from '../../db/tables.ts'
 
-// Prepared: thousands may have been used, and everybody waits meanwhile.
+/** Keys, and sessions, written in one transaction, for which everybody waits. */
+const BATCH = 200
+
+// Prepared: thousands may have been used.
 const setUsed = prepared((tx) =>
   tx
     .update(apiKeys)
@@ -30,17 +34,28 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
   const seen = new Map<number, number>()
   let writing: Promise<void> = Promise.resolve()
 
+  /** The first of them, which are then no longer there. */
+  function take(from: Map<number, number>): [number, number][] {
+    const taken = [...from.entries().take(BATCH)]
+    for (const [id] of taken) from.delete(id)
+    return taken
+  }
+
   /** What could not be written waits for the next time, unless there is something newer. */
   function putBack(into: Map<number, number>, times: [number, number][]): void {
     for (const [id, at] of times) if (!into.has(id)) into.set(id, at)
   }
 
   async function write(): Promise<void> {
-    if (keys.size === 0 && seen.size === 0) return
-    const keyTimes = [...keys]
-    const sessionTimes = [...seen]
-    keys.clear()
-    seen.clear()
+    while (keys.size > 0 || seen.size > 0) {
+      await writeSome()
+      await nextTurn()
+    }
+  }
+
+  async function writeSome(): Promise<void> {
+    const keyTimes = take(keys)
+    const sessionTimes = take(seen)
     try {
       await store.writeSoon(async (tx) => {
         for (const [id, at] of keyTimes) await setUsed(tx).run({ id, at })

@@ -1,8 +1,9 @@
 /** Idempotency-Key: the answer to a request that creates something is kept for a day, so that a repetition creates nothing. */
-import { and, eq, gt, lte, or } from 'drizzle-orm'
+import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
+import { countUpTo } from '../../db/count.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { idempotentAnswers } from '../../db/tables.ts'
 
@@ -30,6 +31,11 @@ export type Idempotency = ReturnType<typeof createIdempotency>
 const TTL_MS = 24 * 60 * 60 * 1000
 /** Kept for a user at a time: an hour and a half of creating as fast as the rate limit allows. */
 const MAX_ANSWERS = 10_000
+/** Expired answers deleted when one is added. */
+const SWEEP = 20
+
+const isAnswer = ({ userId, keyHash }: { userId: number; keyHash: string }) =>
+  and(eq(idempotentAnswers.userId, userId), eq(idempotentAnswers.keyHash, keyHash))
 
 export type IdempotencyOptions = {
   store: ReadStore
@@ -62,13 +68,17 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
   /** @throws Error when the key is there already, which rolls back what was just done a second time */
   async function keep(tx: Queries, request: RepeatableRequest, answer: KeptAnswer): Promise<void> {
     const now = clock.now()
+    const expired = await tx
+      .select({ userId: idempotentAnswers.userId, keyHash: idempotentAnswers.keyHash })
+      .from(idempotentAnswers)
+      .where(lte(idempotentAnswers.expiresAt, deletableBefore()))
+      .limit(SWEEP)
+    for (const stale of expired) await tx.delete(idempotentAnswers).where(isAnswer(stale))
     // Where the clock can't be believed, only the one that stands in the way.
-    const isOwn = and(eq(idempotentAnswers.userId, request.userId), eq(idempotentAnswers.keyHash, request.keyHash))
-    await tx
-      .delete(idempotentAnswers)
-      .where(or(lte(idempotentAnswers.expiresAt, deletableBefore()), and(isOwn, lte(idempotentAnswers.expiresAt, now))))
+    await tx.delete(idempotentAnswers).where(and(isAnswer(request), lte(idempotentAnswers.expiresAt, now)))
     const isLive = and(eq(idempotentAnswers.userId, request.userId), gt(idempotentAnswers.expiresAt, now))
-    if ((await tx.$count(idempotentAnswers, isLive)) >= MAX_ANSWERS) {
+    const live = tx.select({ one: sql`1` }).from(idempotentAnswers).where(isLive)
+    if ((await countUpTo(tx, live, MAX_ANSWERS)) >= MAX_ANSWERS) {
       throw new AppError('conflict', `Idempotency-Key: at most ${MAX_ANSWERS} are kept a day; go on without`)
     }
     const sealed = secretBox.seal(JSON.stringify(answer), contextOf(request))

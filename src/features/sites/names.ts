@@ -1,6 +1,6 @@
 /** The names of sites, domains and aliases alike: taken apart, kept unique on the node, and put together again. */
 import { domainToASCII } from 'node:url'
-import { and, eq, exists } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../../core/errors.ts'
 import { contains } from '../../db/contains.ts'
 import type { Queries } from '../../db/store.ts'
@@ -11,17 +11,22 @@ type SiteRow = typeof sites.$inferSelect
 
 export type SiteNames = { domain: string; aliases: string[] }
 
-type NamedSite = SiteRow & SiteNames
+export type NamedSite = SiteRow & SiteNames
 
 /** @param text part of a name, in letters or in punycode */
-export function hasName(queries: Queries, text: string) {
-  const part = domainToASCII(text) || text.toLowerCase()
-  return exists(
-    queries
-      .select({ id: siteDomains.siteId })
-      .from(siteDomains)
-      .where(and(eq(siteDomains.siteId, sites.id), contains(siteDomains.domain, part))),
-  )
+export function searchedName(text: string): string {
+  return domainToASCII(text) || text.toLowerCase()
+}
+
+/** @param part as `searchedName` gives it */
+export function hasName(queries: Queries, part: SQL): SQL {
+  const found = queries
+    .select({ id: siteDomains.siteId })
+    .from(siteDomains)
+    .where(and(eq(siteDomains.siteId, sites.id), contains(siteDomains.domain, part)))
+    .limit(1)
+  // Not EXISTS, of which SQLite would make a join that it has to sort.
+  return sql`${found} IS NOT NULL`
 }
 
 /**

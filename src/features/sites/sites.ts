@@ -1,10 +1,11 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
-import { and, asc, eq, gt, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, Operator } from '../../core/actor.ts'
 import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import { nextTurn } from '../../core/next-turn.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
@@ -12,7 +13,8 @@ import { siteDomains, sites, subscriptions } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
-import { gatherNames, hasName, insertDomains, normalizeNames, type SiteNames } from './names.ts'
+import { listSites } from './list.ts'
+import { gatherNames, insertDomains, normalizeNames, type SiteNames } from './names.ts'
 
 type SiteRow = typeof sites.$inferSelect
 type SubscriptionRow = typeof subscriptions.$inferSelect
@@ -21,6 +23,8 @@ export type Site = SiteRow & SiteNames
 
 export const PHP_VERSIONS = ['8.2', '8.3', '8.4', '8.5'] as const
 const DEFAULT_PHP_VERSION = '8.4'
+/** Sites that one statement counts. */
+const COUNT_STEP = 20_000
 
 /** A site, and the subscription it must be in where the request names one. */
 export type SiteRef = { id: number; subscriptionId: number | undefined }
@@ -48,12 +52,6 @@ export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
   const { store, clock, audit, writeAs, findSubscription, findDefaultSubscription } = options
-  // Prepared: what nearly everybody asks for, and building it anew costs five times the reading.
-  const pageOfSubscription = selectPage(store.read, {
-    filter: eq(sites.subscriptionId, sql.placeholder('within')),
-    afterId: sql.placeholder('afterId'),
-    limit: sql.placeholder('limit'),
-  }).prepare()
 
   /** The contract's subscription context: the one that is named, or the default one. */
   async function subscriptionOf(queries: Queries, principal: Principal, id?: number): Promise<SubscriptionRow> {
@@ -130,18 +128,7 @@ export function createSites(options: SitesOptions) {
       const bound = boundSubscriptionOf(principal)
       const everywhere = principal.role === 'admin' && subscriptionId === undefined && bound === undefined
       const within = everywhere ? undefined : (await subscriptionOf(store.read, principal, subscriptionId)).id
-      const rows =
-        within !== undefined && domain === undefined
-          ? await pageOfSubscription.all({ within, afterId: page.afterId, limit: page.limit + 1 })
-          : await selectPage(store.read, {
-              filter: and(
-                within === undefined ? undefined : eq(sites.subscriptionId, within),
-                domain === undefined ? undefined : hasName(store.read, domain),
-              ),
-              afterId: page.afterId,
-              limit: page.limit + 1,
-            })
-      return pageOf(gatherNames(rows.map(({ site, site_domains: { domain: name } }) => ({ site, name }))), page)
+      return listSites(store, page, { within, domain })
     },
 
     /**
@@ -236,26 +223,24 @@ function requireActive({ status }: SubscriptionRow): void {
 async function requireRoom(tx: Queries, subscription: SubscriptionRow): Promise<void> {
   requireActive(subscription)
   const { id, maxSites } = subscription
-  if (maxSites === 0) return
-  const used = await tx.$count(sites, eq(sites.subscriptionId, id))
-  if (used >= maxSites) throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
+  if (maxSites === 0 || !(await hasAsMany(tx, id, maxSites))) return
+  throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
 }
 
-/** Sites with all their names, a row each. */
-function selectPage(
-  queries: Queries,
-  page: { filter: SQL | undefined; afterId: number | Placeholder; limit: number | Placeholder },
-) {
-  const site = queries
-    .select()
-    .from(sites)
-    .where(and(gt(sites.id, page.afterId), page.filter))
-    .orderBy(asc(sites.id))
-    .limit(page.limit)
-    .as('site')
-  return queries
-    .select()
-    .from(site)
-    .innerJoin(siteDomains, eq(siteDomains.siteId, site.id))
-    .orderBy(asc(site.id), asc(siteDomains.position))
+/** Counts by steps, so that a subscription of a million sites stops nobody but those that write. */
+async function hasAsMany(tx: Queries, subscriptionId: number, count: number): Promise<boolean> {
+  let last = 0
+  for (let missing = count; missing > 0; missing -= COUNT_STEP) {
+    const [site] = await tx
+      .select({ id: sites.id })
+      .from(sites)
+      .where(and(eq(sites.subscriptionId, subscriptionId), gt(sites.id, last)))
+      .orderBy(asc(sites.id))
+      .limit(1)
+      .offset(Math.min(missing, COUNT_STEP) - 1)
+    if (!site) return false
+    last = site.id
+    if (missing > COUNT_STEP) await nextTurn()
+  }
+  return true
 }

@@ -1,16 +1,18 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
-import { and, asc, desc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
 import { changesNothing } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { type Page, type PageRequest, pageOf } from '../../core/page.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import { boundSubscriptionOf, type Principal } from '../../core/principal.ts'
 import { requireScope } from '../../core/rights.ts'
+import { pieceOf, readPage } from '../../db/page-reader.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { apiKeys, sites, subscriptions, users } from '../../db/tables.ts'
+import { searchWindow } from '../../db/window.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Notify } from '../auth/notices.ts'
 import type { WriteAs } from '../auth/write-as.ts'
@@ -65,20 +67,20 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
   }
 
   async function list(page: PageRequest, { id, userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
-    const rows = await store.read
-      .select()
-      .from(subscriptions)
-      .where(
-        and(
-          gt(subscriptions.id, page.afterId),
-          id === undefined ? undefined : eq(subscriptions.id, id),
-          userId === undefined ? undefined : eq(subscriptions.userId, userId),
-          status === undefined ? undefined : eq(subscriptions.status, status),
-        ),
-      )
-      .orderBy(asc(subscriptions.id))
-      .limit(page.limit + 1)
-    return pageOf(rows, page)
+    const filter = and(
+      id === undefined ? undefined : eq(subscriptions.id, id),
+      userId === undefined ? undefined : eq(subscriptions.userId, userId),
+      status === undefined ? undefined : eq(subscriptions.status, status),
+    )
+    const read = (within: SQL | undefined, wanted: number) =>
+      store.read.select().from(subscriptions).where(and(within, filter)).orderBy(asc(subscriptions.id)).limit(wanted)
+    // A user has few, and an index of them.
+    const isSearch = status !== undefined && userId === undefined && id === undefined
+    return readPage<Subscription>(store, page, async (afterId, wanted) =>
+      isSearch
+        ? searchWindow(store.read, subscriptions, { afterId, wanted }, read)
+        : pieceOf(await read(gt(subscriptions.id, afterId), wanted), wanted),
+    )
   }
 
   /** Takes the default away from whichever has it, since an index allows one a user. */
@@ -97,14 +99,18 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
 
   /** The oldest subscription of a user who has no default one becomes it. */
   async function ensureDefault(tx: Queries, userId: number): Promise<void> {
-    const own = await tx
-      .select()
+    const [has] = await tx
+      .select({ id: subscriptions.id })
+      .from(subscriptions)
+      .where(and(eq(subscriptions.userId, userId), sql`is_default = 1`))
+    if (has) return
+    const [first] = await tx
+      .select({ id: subscriptions.id })
       .from(subscriptions)
       .where(eq(subscriptions.userId, userId))
-      .orderBy(desc(subscriptions.isDefault), asc(subscriptions.id))
+      .orderBy(asc(subscriptions.id))
       .limit(1)
-    const [first] = own
-    if (first && !first.isDefault) {
+    if (first) {
       const changes = { isDefault: true, updatedAt: clock.now() }
       await tx.update(subscriptions).set(changes).where(eq(subscriptions.id, first.id))
     }

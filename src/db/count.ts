@@ -1,0 +1,16 @@
+/** Counts rows up to a bound, since counting all of them takes longer with each. */
+import { type SQLWrapper, sql } from 'drizzle-orm'
+import type { Queries } from './store.ts'
+
+/**
+ * @param rows a query of one column, which an index answers
+ * @param bound the most that is counted
+ */
+export async function countUpTo(
+  queries: Queries,
+  rows: { limit(count: number): SQLWrapper },
+  bound: number,
+): Promise<number> {
+  const [counted] = await queries.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${rows.limit(bound)}`)
+  return counted?.n ?? 0
+}

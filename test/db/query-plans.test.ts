@@ -1,0 +1,159 @@
+/** No request and no job gets slower with what is stored: the plans of all statements, as SQLite itself explains them. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type MailingPanel, startMailingPanel } from '../harness/mailing-panel.ts'
+import { exampleBody, fillPath, type Operation, operationsOf, type Parameter } from '../harness/operations.ts'
+import type { Customer } from '../harness/panel.ts'
+import { type Plan, plansOf, type Recording, recordStatements } from '../harness/statements.ts'
+
+setDefaultTimeout(300_000)
+
+/** Tables that hold a few rows, however long the panel runs. */
+const SMALL_TABLES = new Set(['settings', 'schema_migrations', 'audit_horizon', 'strangers'])
+/** Indexes of a few rows of a table. */
+const SMALL_INDEXES = new Set(['users_administrators'])
+
+let recording: Recording
+let panel: MailingPanel
+let ada: Customer
+let admin: string
+let operations: Operation[]
+/** Of lists: which requests were answered. */
+const listed = new Set<string>()
+let plans: Plan[]
+
+beforeAll(async () => {
+  recording = recordStatements()
+  panel = await startMailingPanel()
+  admin = await panel.admin()
+  ada = await panel.customer()
+  await panel.subscription(ada.id)
+  await panel.post('/sites', ada.token, { domain: 'ada.example', aliases: ['www.ada.example'] })
+  operations = await operationsOf(panel)
+  await requestLists()
+  await requestEverything()
+  for (const job of Object.values(jobs())) await job()
+  plans = plansOf(recording.statements, panel)
+})
+afterAll(async () => {
+  recording.stop()
+  await panel.stop()
+})
+
+/** What runs by itself, by the name that the panel calls it by. */
+function jobs(): Record<string, () => unknown> {
+  const { context } = panel
+  return {
+    'usage.flush': context.usage.flush,
+    'passwordReset.flush': context.passwordReset.flush,
+    'throttle.flush': context.throttle.flush,
+    'incidents.flush': context.incidents.flush,
+    pruneAudit: context.retention.prune,
+    'expiryNotices.send': context.expiryNotices.send,
+    outbox: context.outbox.deliver,
+    'outbox.countWaiting': context.outbox.countWaiting,
+    health: context.health.check,
+  }
+}
+
+/** Every list, with every combination of its parameters, as a customer and as an administrator. */
+async function requestLists(): Promise<void> {
+  const lists = operations.filter(({ method, answers }) => method === 'GET' && isList(answers))
+  for (const { id, path, parameters } of lists) {
+    const names = parameters.filter(({ in: place }) => place === 'query')
+    // The limit changes no plan.
+    const without = subsetsOf(names.filter(({ name }) => name !== 'limit'))
+    for (const chosen of [...without, names]) {
+      const query = new URLSearchParams(
+        chosen.map((parameter): [string, string] => [parameter.name, exampleFor(parameter)]),
+      )
+      for (const as of [ada.token, admin]) {
+        const { status } = await panel.get(`${fillPath(path, ada.id)}?${query}`, as)
+        if (status === 200) listed.add(`${id} ${query}`)
+      }
+    }
+  }
+}
+
+const isList = (answers: Operation['answers']) => answers.some(({ properties }) => properties?.data?.type === 'array')
+
+function subsetsOf<Item>(items: Item[]): Item[][] {
+  return Array.from({ length: 2 ** items.length }, (_, bits) => items.filter((_, position) => (bits >> position) & 1))
+}
+
+function exampleFor({ name, schema }: Parameter): string {
+  if (name === 'cursor') return Buffer.from('id:1').toString('base64url')
+  if (name === 'limit') return '1000'
+  if (name === 'from') return '2026-01-01T00:00:00Z'
+  if (name === 'to') return '2027-01-01T00:00:00Z'
+  if (name === 'subscription_id') return '1'
+  if (name.endsWith('_id')) return `${ada.id}`
+  return `${schema.enum?.[0] ?? schema.anyOf?.[0]?.const ?? schema.examples?.[0] ?? 'a'}`
+}
+
+/** Whatever becomes of it: what is looked for is the statements. */
+async function requestEverything(): Promise<void> {
+  const mutating = operations.filter(({ method }) => method !== 'GET')
+  for (const operation of [...operations.filter(({ method }) => method === 'GET'), ...mutating]) {
+    for (const as of [ada.token, await panel.admin()]) {
+      const body = exampleBody(operation)
+      await panel.send(operation.method, fillPath(operation.path, 1), {
+        as,
+        ...(body && { body }),
+        headers: { 'idempotency-key': crypto.randomUUID() },
+      })
+    }
+  }
+}
+
+test('every list of the reference was asked for with all its parameters', () => {
+  const lists = operations.filter(({ method, answers }) => method === 'GET' && isList(answers))
+  expect(lists.length).toBeGreaterThan(7)
+  for (const { id, parameters } of lists) {
+    const names = parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name)
+    const whole = [...listed].find(
+      (request) => request.startsWith(`${id} `) && names.every((name) => request.includes(`${name}=`)),
+    )
+    expect([id, whole]).toEqual([id, expect.any(String)])
+  }
+})
+
+test('every job that the panel runs by itself was run', () => {
+  const source = readFileSync(join(import.meta.dir, '../../src/context.ts'), 'utf8')
+  const named = [...source.matchAll(/\bevery\(\s*\w+,\s*([\w.]+)/g)]
+    .map(([, name]) => `${name}`)
+    // A look at the clock.
+    .filter((name) => name !== 'async')
+  expect(named.length).toBeGreaterThan(4)
+  expect(Object.keys(jobs())).toEqual(expect.arrayContaining(named))
+})
+
+test('no statement looks at the whole of a table that grows', () => {
+  expect(plans.length).toBeGreaterThan(60)
+  expect(plans.filter((plan) => scansOf(plan).length > 0)).toEqual([])
+})
+
+test('no statement sorts what it has read', () => {
+  expect(plans.filter(({ steps }) => steps.some((step) => step.includes('TEMP B-TREE')))).toEqual([])
+})
+
+test('no statement counts what grows', () => {
+  const counts = plans.filter(({ sql }) => /\bcount\(/i.test(sql) && !/\blimit\b/i.test(sql))
+  const isOneRow = (step: string) =>
+    /^SEARCH \w+ USING (INTEGER PRIMARY KEY \(rowid=\?\)|COVERING INDEX \w+_unique \(\w+=\?\))$/.test(step)
+  const ofSmall = (step: string) => SMALL_TABLES.has(/^SCAN (\w+)/.exec(step)?.[1] ?? '')
+  expect(counts.filter(({ steps }) => !steps.every((step) => isOneRow(step) || ofSmall(step)))).toEqual([])
+})
+
+function scansOf({ sql, steps }: Plan): string[] {
+  // The first rows in the order of an index are found without looking at others.
+  const isFirstRows = /\blimit\b/i.test(sql) && !/\bwhere\b/i.test(sql)
+  return steps.filter((step) => {
+    // Not the rows that an INSERT brings with it.
+    const table = /^SCAN (\w+)(?! VALUES)(?!-ROW)/.exec(step)?.[1]
+    const partial = / INDEX (\w+)/.exec(step)?.[1] ?? ''
+    if (SMALL_INDEXES.has(partial)) return false
+    return table !== undefined && !SMALL_TABLES.has(table) && !isFirstRows
+  })
+}

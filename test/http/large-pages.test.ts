@@ -1,0 +1,108 @@
+/** Pages are bounded in bytes, however large what they list: a client follows the Link header and gets all of it. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { fill } from '../harness/database.ts'
+import { type Answer, type Customer, type Panel, startPanel } from '../harness/panel.ts'
+
+setDefaultTimeout(120_000)
+
+const MEGABYTE = 1_000_000
+/** As long as a name may be. */
+const longName = (site: number, alias: number) =>
+  `${`a${alias}.s${site}.`.padEnd(58, 'x')}.${'y'.repeat(61)}.${'z'.repeat(61)}.${'w'.repeat(61)}.example`
+const SITES = 120
+const ALIASES = 100
+
+let panel: Panel
+let ada: Customer
+let subscription: number
+beforeAll(async () => {
+  panel = await startPanel()
+  ada = await panel.customer()
+  subscription = await panel.subscription(ada.id)
+  fill(panel, (insert) => {
+    for (let site = 1; site <= SITES; site++) {
+      insert('sites', {
+        id: site,
+        subscription_id: subscription,
+        document_root: '/var/www/x',
+        php_version: '8.4',
+        status: 'active',
+        created_at: 0,
+        updated_at: 0,
+      })
+      for (let position = 0; position <= ALIASES; position++) {
+        insert('site_domains', { domain: longName(site, position), site_id: site, position })
+      }
+    }
+  })
+})
+afterAll(() => panel.stop())
+
+type Site = { id: number; aliases: string[] }
+
+/** @returns the rows of each page */
+async function pagesOf<Row>(path: string, as: string): Promise<Row[][]> {
+  const pages: Row[][] = []
+  let next: string | undefined = `/api/v1${path}`
+  while (next !== undefined) {
+    const page: Answer<Row[]> = await panel.get<Row[]>(next, as)
+    expect(page.status).toBe(200)
+    expect(JSON.stringify(page.data).length).toBeLessThan(1.1 * MEGABYTE)
+    pages.push(page.data)
+    next = /^<(.+)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1]
+  }
+  return pages
+}
+
+test.each([
+  ['of a subscription', () => [`/sites?limit=1000`, ada.token] as const],
+  ['of everybody', async () => [`/sites?limit=1000`, await panel.admin()] as const],
+  ['that are searched', () => [`/sites?limit=1000&domain=a100.`, ada.token] as const],
+])('a list of large sites %s comes in pages of a megabyte, each site once and whole', async (_, request) => {
+  const [path, as] = await request()
+  const pages = await pagesOf<Site>(path, as)
+  expect(pages.length).toBeGreaterThan(2)
+  expect(pages.flat().map(({ id }) => id)).toEqual(Array.from({ length: SITES }, (_, i) => i + 1))
+  expect(pages.flat().every(({ aliases }) => aliases.length === ALIASES)).toBe(true)
+})
+
+test('the limit still holds where rows are small, and one row is given whatever its size', async () => {
+  expect((await panel.get<Site[]>('/sites?limit=1', ada.token)).data).toHaveLength(1)
+  expect((await panel.get<Site[]>('/sites?limit=30', ada.token)).data).toHaveLength(30)
+})
+
+test('a search that finds nothing in many sites is answered, without a next page', async () => {
+  const answer = await panel.get<Site[]>('/sites?domain=nothing', ada.token)
+  expect([answer.status, answer.data, answer.headers.get('link')]).toEqual([200, [], null])
+})
+
+test('a search of users looks at all of them, window by window', async () => {
+  fill(panel, (insert) => {
+    for (let user = 1; user <= 4500; user++) {
+      const email = user % 1500 === 0 ? `wanted${user}@example.com` : `filler${user}@example.com`
+      insert('users', { email, name: 'F', role: 'customer', status: 'active', created_at: 0, updated_at: 0 })
+    }
+  })
+  const admin = await panel.admin()
+  const found = (await pagesOf<{ email: string }>('/admin/users?email=wanted&limit=2', admin)).map((page) =>
+    page.map(({ email }) => email),
+  )
+  expect(found.flat()).toEqual(['wanted1500@example.com', 'wanted3000@example.com', 'wanted4500@example.com'])
+})
+
+test('so many long pages at once are all answered', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => panel.get<Site[]>(`/sites?limit=${900 + i}`, ada.token)),
+  )
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+})
+
+test('of far more than can wait the rest is refused at once, and told when to come back', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => panel.get(`/sites?limit=1000&domain=a${i}`, ada.token)),
+  )
+  const statuses = new Set(answers.map(({ status }) => status))
+  expect([...statuses].sort()).toEqual([200, 503])
+  for (const { status, headers } of answers)
+    if (status !== 200) expect([status, headers.get('retry-after')]).toEqual([503, '2'])
+})
