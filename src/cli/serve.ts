@@ -13,6 +13,7 @@ import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
 import { localHost } from '../lifecycle/self-check.ts'
 import { supervise } from '../lifecycle/supervise.ts'
+import { warnOfSpace } from '../lifecycle/warn-of-space.ts'
 import { exitAtOnce } from '../system/exit.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
@@ -56,6 +57,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     },
   })
   try {
+    await warnOfSpace(config.data, log)
     context.outbox.start()
     context.backups.start()
     const adminPassword = await context.initialAdmin.ensure()

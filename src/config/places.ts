@@ -1,6 +1,7 @@
 /** Where the value of a setting may stand: a flag, a variable, the configuration file, a secret's own file. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { requirePrivate } from '../system/private-file.ts'
 import type { ConfigFile } from './file.ts'
 import { nameOf } from './labels.ts'
 import { fileKeyOf, type Setting } from './schema.ts'
@@ -53,8 +54,8 @@ function secret(setting: Setting<unknown>, environment: Environment, file?: Conf
   const credential = directory === undefined ? undefined : join(directory, key)
   return [
     variable(setting, environment),
-    path === undefined ? undefined : named(pathVariable, () => readSecret(path)),
-    written(file, `${key}_file`, (value) => readSecret(textOf(value, 'text'))),
+    path === undefined ? undefined : named(pathVariable, () => readPrivateSecret(path)),
+    written(file, `${key}_file`, (value) => readPrivateSecret(textOf(value, 'text'))),
     credential !== undefined && existsSync(credential)
       ? named(`credential ${key}`, () => readSecret(credential))
       : undefined,
@@ -70,6 +71,13 @@ function written(file: ConfigFile | undefined, key: string, read: (value: unknow
   if (!file || !entry) return undefined
   const origin = `${file.path}:${entry.line}`
   return { origin, label: `${origin}: ${key}`, line: entry.line, read: () => read(entry.value) }
+}
+
+/** One that the operator keeps, and not systemd. */
+function readPrivateSecret(path: string): string {
+  const secret = readSecret(path)
+  requirePrivate(path)
+  return secret
 }
 
 /** Without the line end that every editor leaves. */

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../core/log.ts'
 import { openStore } from '../db/store.ts'
+import { requireOwnDirectory, requireOwnKey } from '../system/private-file.ts'
 import { DISK_THREAD } from '../threads.ts'
 
 /** What tells the panel itself, the only one on its data directory, from a command beside it. */
@@ -19,11 +20,16 @@ export type OpenDataOptions = {
   panel: PanelProcess | undefined
 }
 
-/** @throws Error when the directory or the database can't be used */
+/** Keys, also with their certificate in one file, and the first password. */
+const PRIVATE = ['jwt.key', 'totp.key', 'initial-admin-password', 'tls/key.pem', 'tls/acme.pem', 'tls/acme-account.key']
+
+/** @throws Error when the directory or the database can't be used, or is open to other users of the machine */
 export function openData({ directory, nowMs, log, panel }: OpenDataOptions) {
   // One that is there already may serve others too, and keeps its mode; the files in it are for their owner alone.
   mkdirSync(directory, { recursive: true, mode: 0o700 })
+  requireOwnDirectory(directory)
   const inData = (name: string) => join(directory, name)
+  for (const name of PRIVATE) requireOwnKey(inData(name))
   const store = openStore(inData('ncp.db'), nowMs, {
     isNew: !existsSync(inData('totp.key')),
     isPanel: panel !== undefined,

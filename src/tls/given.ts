@@ -5,6 +5,7 @@ import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import { unreadable } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
+import { requirePrivate } from '../system/private-file.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
 
 /**
@@ -28,6 +29,11 @@ export function givenCertificate(config: Config): Certificate | undefined {
   const [key, privateKey] = readPem(keyLabel, tlsKey, PRIVATE_KEY, createPrivateKey)
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new ConfigError([`${keyLabel}: ${tlsKey} is not the key of the certificate ${tlsCert}`])
+  }
+  try {
+    requirePrivate(tlsKey)
+  } catch (error) {
+    throw new ConfigError([`${keyLabel}: ${(error as Error).message}`])
   }
   return describeCertificate(cert, key, tlsCert)
 }

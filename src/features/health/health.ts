@@ -1,8 +1,9 @@
 /** What it takes to serve requests, looked at when somebody asks. */
-import { rm, statfs, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { isFull } from '../../db/failures.ts'
+import { diskSpace } from './disk-space.ts'
 
 export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
 export type CheckName = (typeof CHECKS)[number]
@@ -31,9 +32,6 @@ export type HealthOptions = {
 
 export type Health = ReturnType<typeof createHealth>
 
-/** Below it a write may fail at any moment: SQLite's log alone grows to 4 MiB between two checkpoints. */
-const FULL_BYTES = 16 * 1024 * 1024
-const NEARLY_FULL_BYTES = 256 * 1024 * 1024
 /** Made and removed at each look. */
 const WRITE_PROBE = 'write-probe'
 const DAY_MS = 86_400_000
@@ -55,12 +53,11 @@ export function createHealth(options: HealthOptions) {
   }
 
   async function disk(): Promise<Check> {
-    const { bavail, bsize } = await statfs(directory)
-    const free = bavail * bsize
-    if (free < FULL_BYTES) return failing('is full')
+    const { state } = await diskSpace(directory)
+    if (state === 'full') return failing('is full')
     const refusal = await writeProbe()
     if (refusal !== undefined) return failing(isFull(refusal) ? 'is full' : 'can not be written')
-    return free < NEARLY_FULL_BYTES ? warning('is nearly full') : ok
+    return state === 'nearly full' ? warning('is nearly full') : ok
   }
 
   /** A file system that has gone read-only tells its free space as before, and the probe gives SQLite nothing to write. */
