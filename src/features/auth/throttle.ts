@@ -11,6 +11,7 @@ import { knownAddresses, strangers } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import {
   type AllowancePolicy,
+  nextUseAt,
   readAllowances,
   resetAllowance,
   resetAllowances,
@@ -103,6 +104,13 @@ const countAtStrangers = prepared((tx) =>
     .onConflictDoUpdate({ target: strangers.id, set: { failedAttempts: sql`${strangers.failedAttempts} + 1` } })
     .prepare(),
 )
+
+export type ThrottleState = {
+  /** Attempts that are not forgotten yet. */
+  failedAttempts: number
+  /** In milliseconds since the epoch; null where one is possible now. */
+  nextAttemptAt: number | null
+}
 
 export type ThrottleOptions = {
   store: Store
@@ -233,6 +241,16 @@ export function createThrottle(options: ThrottleOptions) {
         await noteLogin(tx).run({ userId, addressGroup, now })
       } else {
         await noteReset(tx).run({ userId, addressGroup, now })
+      }
+    },
+
+    /** How much an account is being guessed at from addresses that it does not know, and when the next attempt is possible. */
+    async stateOf(userId: number): Promise<ThrottleState> {
+      const now = clock.now()
+      const used = (await readAllowances(store.read, userId, [STRANGERS])).get(STRANGERS)
+      return {
+        failedAttempts: Math.ceil(usesOf(ATTEMPTS, used, now)),
+        nextAttemptAt: nextUseAt(ATTEMPTS, used, now) ?? null,
       }
     },
 
