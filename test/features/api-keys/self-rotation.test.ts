@@ -282,7 +282,7 @@ describe('a key', () => {
     expect((await rotate(disabled)).status).toBe(401)
   })
 
-  test('can not give itself the right: it creates and changes no key, as before', async () => {
+  test('cannot give itself the right: it creates and changes no key, as before', async () => {
     const { id, key } = await renewable()
     expect((await create({ can_rotate: true }, key)).status).toBe(403)
     expect((await panel.patch(`/auth/api-keys/${id}`, key, { expires_at: null })).status).toBe(403)
