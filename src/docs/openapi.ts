@@ -90,7 +90,9 @@ function tidy(document: Document): Document {
   )
   const responses = extractTitled(errors, schemas)
   const components = { ...documentation.components, headers: headerComponents, responses, schemas }
-  return { ...document, openapi: '3.1.0', paths: paths as Document['paths'], components }
+  const { info, servers, tags } = document
+  // In the order in which somebody reads it.
+  return { openapi: '3.1.0', info, servers, tags, paths: paths as Document['paths'], components }
 }
 
 /** As a reader needs them: by tag, and each as its routes are written down. Login is the first. */
