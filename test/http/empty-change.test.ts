@@ -40,6 +40,62 @@ test('leaves no trace, whatever the resource', async () => {
   }
 })
 
+/** Of each resource, all that can be changed of it; of settings everything can. */
+const CHANGEABLE: Record<string, string[]> = {
+  changeApiKey: ['name', 'expires_at'],
+  changeSite: ['domain', 'aliases', 'php_version', 'status'],
+  changeSubscription: ['is_default'],
+  changeAnySubscription: ['user_id', 'name', 'status', 'max_sites', 'is_default'],
+  changeUser: ['name', 'role', 'status'],
+}
+
+test('with the values that are there leaves no trace either, whatever the resource', async () => {
+  const before = await entries()
+  for (const [id, [path, as]] of Object.entries(resources)) {
+    const { data } = await panel.get<Record<string, unknown>>(path, as)
+    const same = Object.fromEntries((CHANGEABLE[id] ?? Object.keys(data)).map((name) => [name, data[name]]))
+    expect([id, Object.values(same).every((value) => value !== undefined)]).toEqual([id, true])
+    const answer = await panel.patch(path, as, same)
+    expect([id, answer.status, answer.data]).toEqual([id, 200, data])
+    expect([id, (await panel.get(path, as)).data]).toEqual([id, data])
+    expect([id, await entries()]).toEqual([id, before])
+  }
+})
+
+test('of names that are written otherwise leaves no trace', async () => {
+  const before = await entries()
+  const [path, as] = resources.changeSite ?? ['', '']
+  const answer = await panel.patch(path, as, { domain: 'ADA.Example' })
+  expect(answer.status).toBe(200)
+  expect(await entries()).toEqual(before)
+})
+
+test('is one of those that differ alone where some of the values do, and the entry tells no others', async () => {
+  const [path, as] = resources.changeSite ?? ['', '']
+  const aliases = ['a.ada.example', 'b.ada.example']
+  await panel.patch(path, as, { domain: 'ada.example', aliases, php_version: '8.4' })
+  expect((await entries())[0]).toMatchObject({ action: 'site.change', details: { aliases_added: aliases } })
+  await panel.patch(path, as, { aliases: ['b.ada.example', 'c.ada.example'], status: 'active' })
+  expect((await entries())[0]).toMatchObject({
+    details: { aliases_added: ['c.ada.example'], aliases_removed: ['a.ada.example'] },
+  })
+  await panel.patch(path, as, { aliases: ['c.ada.example', 'b.ada.example'] })
+  expect((await entries())[0]).toMatchObject({ details: { aliases_reordered: true } })
+  await panel.patch(path, as, { aliases: [] })
+})
+
+test('an entry is short, however much was changed, and tells how much it leaves out', async () => {
+  const [path, as] = resources.changeSite ?? ['', '']
+  const aliases = Array.from({ length: 100 }, (_, i) => `a${i}.${'x'.repeat(60)}.${'y'.repeat(60)}.ada.example`)
+  expect((await panel.patch(path, as, { aliases })).status).toBe(200)
+  const [entry] = await entries()
+  expect(JSON.stringify(entry).length).toBeLessThan(1200)
+  const { aliases_added: told, aliases_added_left_out: leftOut } = (entry as { details: Record<string, unknown> })
+    .details
+  expect((told as string[]).length + Number(leftOut)).toBe(100)
+  await panel.patch(path, as, { aliases: [] })
+})
+
 test('holds for every resource that can be changed', async () => {
   const patches = (await operationsOf(panel)).filter(({ method }) => method === 'PATCH')
   expect(Object.keys(resources).sort()).toEqual(patches.map(({ id }) => id).sort())

@@ -1,7 +1,7 @@
 /** API keys: made once, shown once, stored as a hash. */
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
-import { changesNothing } from '../../core/changes.ts'
+import { changesNothing, differences } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
@@ -185,17 +185,20 @@ export function createApiKeys(options: ApiKeysOptions) {
     async change(
       caller: Caller,
       id: number,
-      { totpCode, ...changes }: ApiKeyChanges & Proof,
+      { totpCode, ...wanted }: ApiKeyChanges & Proof,
       precondition?: Precondition<ApiKey>,
     ): Promise<ApiKey> {
-      const { expiresAt } = changes
-      requireFuture(expiresAt)
+      requireFuture(wanted.expiresAt)
       await flushUsage()
       const work = async (tx: Queries, caller: Caller) => {
         const before = await findOwn(tx, caller, id)
         requireUnexpired(before, clock.now())
         precondition?.(present(before))
+        const changes = differences(before, wanted)
+        // The end that it has, chosen by hand, is another for a key that moves its end itself.
+        if (before.renewableUntil !== null && wanted.expiresAt !== undefined) changes.expiresAt = wanted.expiresAt
         if (changesNothing(changes)) return present(before)
+        const { expiresAt } = changes
         // An end that is chosen by hand is not moved by the key.
         const ending = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()), ...noRenewal }
         const changed = await tx
@@ -214,7 +217,7 @@ export function createApiKeys(options: ApiKeysOptions) {
         })
         return present(changed)
       }
-      return expiresAt === undefined ? writeAs(caller, work) : withFreshCode(caller, totpCode, work)
+      return wanted.expiresAt === undefined ? writeAs(caller, work) : withFreshCode(caller, totpCode, work)
     },
 
     /**

@@ -7,7 +7,8 @@ import { eachGiven, given, prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { auditClockSteps, auditHorizon, auditLog } from '../../db/tables.ts'
 import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
-import type { AuditEvent, Details } from './events.ts'
+import { writeDetails } from './details.ts'
+import type { AuditEvent } from './events.ts'
 import { type AuditFilter, listEntries } from './list.ts'
 
 export type { AuditEntry, AuditFilter }
@@ -57,7 +58,7 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
       targetType: target?.type ?? null,
       targetId: target?.id ?? null,
       ...outcome,
-      details: JSON.stringify(wireNames(details)),
+      details: writeDetails(details),
     }
     await add(tx, { ...entry, hash: hashEntry(last.hash, entry) })
     if (entry.createdAt < last.createdAt) await addClockStep(tx).run({ entryId: entry.id })
@@ -69,12 +70,6 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
     /** The newest first. */
     list: (page: PageRequest, filter?: AuditFilter) => listEntries(store, page, filter),
   }
-}
-
-/** `maxSites` is `max_sites` everywhere outside. */
-function wireNames(details: Details): Details {
-  const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  return Object.fromEntries(Object.entries(details).map(([name, value]) => [snakeCase(name), value]))
 }
 
 /** The last entry, or what stands for it where there is none. */

@@ -1,6 +1,6 @@
 /** What an administrator sets for the whole installation. */
 import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
-import { changesNothing } from '../../core/changes.ts'
+import { changesNothing, differences } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Precondition } from '../../core/precondition.ts'
 import type { Role } from '../../core/principal.ts'
@@ -98,15 +98,16 @@ export function createSettings({ store, clock, audit, writeAs }: SettingsOptions
      */
     async change(
       actor: Actor,
-      changes: SettingChanges,
+      wanted: SettingChanges,
       precondition?: Precondition<SettingValues>,
     ): Promise<SettingValues> {
       return writeAs(actor, async (tx, actor) => {
         for (const key of PROTECTIVE) {
-          if (changes[key] !== undefined) requireWithoutScopes(actor, `change ${SETTING_NAMES[key]}`)
+          if (wanted[key] !== undefined) requireWithoutScopes(actor, `change ${SETTING_NAMES[key]}`)
         }
         const before = await readSettings(tx)
         precondition?.(before)
+        const changes = differences(before, wanted)
         if (changesNothing(changes)) return before
         for (const [key, value] of Object.entries(changes)) {
           const row = { value: JSON.stringify(value), updatedAt: clock.now() }

@@ -78,3 +78,16 @@ function requireDomain(field: string, text: string): string {
   }
   return domain
 }
+
+/** What differs between two sets of names, for the audit log. */
+export function nameChanges(before: SiteNames, after: SiteNames) {
+  const added = after.aliases.filter((alias) => !before.aliases.includes(alias))
+  const removed = before.aliases.filter((alias) => !after.aliases.includes(alias))
+  const isReordered = added.length + removed.length === 0 && after.aliases.join() !== before.aliases.join()
+  return {
+    ...(after.domain !== before.domain && { domain: after.domain }),
+    ...(added.length > 0 && { aliasesAdded: added }),
+    ...(removed.length > 0 && { aliasesRemoved: removed }),
+    ...(isReordered && { aliasesReordered: true }),
+  }
+}

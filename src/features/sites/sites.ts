@@ -1,7 +1,7 @@
 /** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, Operator } from '../../core/actor.ts'
-import { changesNothing } from '../../core/changes.ts'
+import { changesNothing, differences } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { nextTurn } from '../../core/next-turn.ts'
@@ -14,7 +14,7 @@ import type { RecordAudit } from '../audit/audit.ts'
 import type { WriteAs } from '../auth/write-as.ts'
 import type { Conclude } from '../idempotency/idempotency.ts'
 import { listSites } from './list.ts'
-import { gatherNames, insertDomains, normalizeNames, type SiteNames } from './names.ts'
+import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
 
 type SiteRow = typeof sites.$inferSelect
 type SubscriptionRow = typeof subscriptions.$inferSelect
@@ -161,9 +161,11 @@ export function createSites(options: SitesOptions) {
         precondition?.(before)
         const { id } = before
         requireActive(await findAny(tx, before.subscriptionId))
-        if (changesNothing(changes)) return before
         const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
-        if (domain !== undefined || aliases !== undefined) {
+        const renaming = nameChanges(before, domains)
+        const details = { ...renaming, ...differences(before, rest) }
+        if (changesNothing(details)) return before
+        if (!changesNothing(renaming)) {
           await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
           await insertDomains(tx, id, domains)
         }
@@ -177,7 +179,7 @@ export function createSites(options: SitesOptions) {
           action: 'site.change',
           accountId: ownerId,
           target: { type: 'site', id },
-          details: changes,
+          details,
         })
         return { ...row, ...domains }
       })

@@ -1,7 +1,7 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../core/actor.ts'
-import { changesNothing } from '../../core/changes.ts'
+import { changesNothing, differences } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
@@ -190,21 +190,23 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     async change(
       caller: Caller,
       id: number,
-      changes: SubscriptionChanges,
+      wanted: SubscriptionChanges,
       precondition?: Precondition<Subscription>,
     ): Promise<Subscription> {
       return writeAs(caller, async (tx, caller) => {
         const before = await findOwn(caller, id, tx)
         precondition?.(before)
-        if (changesNothing(changes)) return before
-        if (changes.isDefault === false) {
+        if (wanted.isDefault === false) {
           throw new AppError(
             'validation_error',
             'is_default: must be true; make another subscription the default instead',
           )
         }
-        const { userId = before.userId } = changes
+        const { userId = before.userId } = wanted
         const moves = userId !== before.userId
+        // What was one user's default is not yet the other's.
+        const changes = { ...differences(before, wanted), ...(moves && wanted.isDefault && { isDefault: true }) }
+        if (changesNothing(changes)) return before
         if (moves) await requireUser(tx, userId)
         if (changes.isDefault) await clearDefault(tx, userId)
         const isDefault = changes.isDefault ?? (!moves && before.isDefault)

@@ -1,7 +1,7 @@
 /** Users, as administrators and the command line see them. */
 import { and, asc, eq, exists, gt, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
-import { changesNothing } from '../../core/changes.ts'
+import { changesNothing, differences } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
@@ -142,10 +142,11 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
      * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator,
      * `forbidden` to a key with scopes for an administrator
      */
-    async change(actor: Actor, id: number, changes: UserChanges, precondition?: Precondition<User>): Promise<User> {
+    async change(actor: Actor, id: number, wanted: UserChanges, precondition?: Precondition<User>): Promise<User> {
       return writeAs(actor, async (tx, actor) => {
         const [before] = await tx.select().from(users).where(eq(users.id, id))
         if (!before) throw new AppError('not_found', 'No such user')
+        const changes = differences(before, wanted)
         const { role = before.role, status = before.status } = changes
         if (before.role === 'admin') requireWithoutScopes(actor, 'change an administrator')
         else if (role === 'admin') requireWithoutScopes(actor, 'make a user an administrator')

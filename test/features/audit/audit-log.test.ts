@@ -107,7 +107,7 @@ describe('an entry', () => {
       ['POST', `/admin/users/${made}/activation`, admin],
       ['PATCH', `/admin/users/${made}`, admin, { status: 'disabled' }],
       ['DELETE', `/admin/users/${made}`, admin],
-      ['PATCH', '/admin/settings', admin, { jwt_ttl_seconds: 86_400 }],
+      ['PATCH', '/admin/settings', admin, { jwt_ttl_seconds: 90_000 }],
       ['POST', '/auth/password', bob.token, { current_password: PASSWORD, new_password: 'a new one for bob' }],
       ['POST', '/auth/2fa/setup', bob.token, { password: 'a new one for bob' }],
       ['DELETE', `/admin/users/${bob.id}/sessions`, admin],
@@ -337,7 +337,7 @@ describe('a customer', () => {
 
   test('who was an administrator no longer reads what they did to others', async () => {
     const [bob, carl] = [await panel.customer('admin'), await panel.customer()]
-    await panel.patch('/admin/settings', bob.token, { backup_keep: 7 })
+    await panel.patch('/admin/settings', bob.token, { backup_keep: 8 })
     await panel.patch(`/admin/users/${carl.id}`, bob.token, { name: 'By Bob' })
     await panel.post('/admin/subscriptions', bob.token, { user_id: bob.id, name: 'Own' })
     const own = async (as: string) => (await ownLog(as)).map(({ action, account_id }) => [action, account_id])

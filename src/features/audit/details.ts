@@ -1,0 +1,39 @@
+/** The details of an audit entry, short whatever they tell: what a customer writes a thousand times must not fill a disk. */
+import type { Details } from './events.ts'
+
+/** Of a text. */
+const MAX_CHARACTERS = 256
+/** Of all texts of a list; the first is always told. */
+const MAX_LIST_CHARACTERS = 400
+
+/** @returns the JSON of an entry; of a list that is too long, how many are left out is told as `…_left_out` */
+export function writeDetails(details: Details): string {
+  const written: Details = {}
+  for (const [name, value] of Object.entries(details)) {
+    if (!Array.isArray(value)) written[snakeCase(name)] = typeof value === 'string' ? cut(value) : value
+    else {
+      const told = firstOf(value)
+      written[snakeCase(name)] = told
+      if (told.length < value.length) written[`${snakeCase(name)}_left_out`] = value.length - told.length
+    }
+  }
+  return JSON.stringify(written)
+}
+
+/** `maxSites` is `max_sites` everywhere outside. */
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS - 1)}…`
+}
+
+function firstOf(texts: string[]): string[] {
+  let characters = 0
+  const end = texts.findIndex((text, position) => {
+    characters += text.length
+    return position > 0 && characters > MAX_LIST_CHARACTERS
+  })
+  return texts.slice(0, end === -1 ? undefined : end).map(cut)
+}
