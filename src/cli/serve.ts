@@ -43,6 +43,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   checkGivenCertificate(config)
   const { log, sink } = openLog(config)
   let listener: Listener | undefined
+  const lostDisk = Promise.withResolvers<void>()
   const exitWithoutDisk = () => {
     sink.flush()
     exitAtOnce(exitCode.disk)
@@ -51,11 +52,11 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     config,
     clock: systemClock,
     log,
-    panelProcess: {
-      onLostDisk: () =>
-        endWithoutDisk({ listener, announce: () => context.readiness.set(false), exit: exitWithoutDisk }),
-    },
+    panelProcess: { onLostDisk: lostDisk.resolve },
   })
+  void lostDisk.promise.then(() =>
+    endWithoutDisk({ listener, announce: () => context.readiness.set(false), exit: exitWithoutDisk }),
+  )
   try {
     await warnOfSpace(config.data, log)
     context.outbox.start()
