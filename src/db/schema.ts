@@ -34,6 +34,14 @@ export function schemaProblems(path: string, applied: number): string[] {
   }
 }
 
+/**
+ * Of these, what bears on the audit log: its tables and indexes, and every trigger of whatever table, since one that somebody
+ * planted can swallow entries.
+ */
+export function auditSchemaProblems(path: string): string[] {
+  return schemaProblems(path, migrations.length).filter((problem) => /^(trigger |\w+ audit_)/.test(problem))
+}
+
 function objectsAfter(applied: number): SchemaObject[] {
   const database = new Database(':memory:')
   try {

@@ -30,6 +30,25 @@ test('proves the chain while the panel runs, and gives an anchor for the next ti
   await panel.stop()
 })
 
+test.each([
+  ['is missing', 'DROP TRIGGER audit_log_no_delete', 'trigger audit_log_no_delete is missing'],
+  [
+    'does something else',
+    'CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log WHEN false BEGIN SELECT 1; END',
+    'trigger audit_log_no_delete is not as the panel makes it',
+  ],
+  [
+    'is somebody else’s',
+    'CREATE TRIGGER extra BEFORE INSERT ON sites BEGIN SELECT 1; END',
+    "trigger extra is not one of the panel's",
+  ],
+])('fails where a trigger %s', async (_, statement, problem) => {
+  using database = new Database(here.inData('ncp.db'))
+  database.run(statement)
+  expect(await verify()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(problem) })
+  expect(JSON.parse((await verify('--json')).stdout)).toMatchObject({ valid: false, entryId: null })
+})
+
 test('fails on an entry that was changed', async () => {
   using database = new Database(here.inData('ncp.db'))
   database.run('DROP TRIGGER audit_log_no_update')

@@ -1,7 +1,8 @@
 /** Proves the hash chain of the audit log, from the horizon to the last entry. */
-import { asc, gt, sql } from 'drizzle-orm'
+import { asc, between, gt, sql } from 'drizzle-orm'
+import { countUpTo } from '../../db/count.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
-import { auditLog } from '../../db/tables.ts'
+import { auditClockSteps, auditHorizon, auditLog } from '../../db/tables.ts'
 import { horizonOf } from './audit.ts'
 import { type AuditEntry, hashEntry } from './chain.ts'
 
@@ -25,6 +26,7 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
   const horizon = await horizonOf(store.read)
   let head: Link = horizon
   let lastPruned: Link = { id: 0, hash: horizon.hash }
+  let before = Number.NEGATIVE_INFINITY
   let page: AuditEntry[]
   do {
     page = await store.read
@@ -33,11 +35,17 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
       .where(gt(auditLog.id, head.id))
       .orderBy(asc(auditLog.id))
       .limit(PAGE)
+    const steps = await clockStepsAmong(store.read, page)
     for (const entry of page) {
       if (entry.id !== head.id + 1) return broken(head.id + 1, 'it is missing')
       if (entry.hash !== hashEntry(head.hash, entry)) return broken(entry.id, 'it, or the one before, was changed')
       if (entry.id === anchor?.id && entry.hash !== anchor.hash)
         return broken(entry.id, 'it is not the one written down')
+      // Without its note, or with one too many, a list by time would leave entries out.
+      if (steps.has(entry.id) !== entry.createdAt < before) {
+        return broken(entry.id, 'whether the clock was put back before it is not noted as it was')
+      }
+      before = entry.createdAt
       if (entry.action === 'audit.prune') lastPruned = prunedBy(entry)
       head = { id: entry.id, hash: entry.hash }
     }
@@ -50,9 +58,26 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
   if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
     return broken(horizon.id, 'no entry tells of its deletion')
   }
+  const now = await horizonOf(store.read)
+  const [oldest] = await store.read.select({ id: auditLog.id }).from(auditLog).orderBy(asc(auditLog.id)).limit(1)
+  if (oldest && oldest.id <= Math.min(horizon.id, now.id)) return broken(oldest.id, 'it lies before the first entry')
+  if ((await countUpTo(store.read, store.read.select({ id: auditHorizon.id }).from(auditHorizon), 2)) > 1) {
+    return broken(horizon.id, 'more than one row of audit_horizon says where the log begins')
+  }
   if (anchor && anchor.id > head.id) return broken(anchor.id, 'it was written down, and is missing')
   if (anchor && anchor.id <= horizon.id) return broken(anchor.id, 'it is no longer kept; take a newer anchor')
   return { valid: true, entries: head.id - horizon.id, head }
+}
+
+/** Those of the entries that are noted as dated before the one before them. */
+async function clockStepsAmong(queries: Queries, page: AuditEntry[]): Promise<Set<number>> {
+  const [first, last] = [page[0], page.at(-1)]
+  if (!first || !last) return new Set()
+  const steps = await queries
+    .select({ id: auditClockSteps.entryId })
+    .from(auditClockSteps)
+    .where(between(auditClockSteps.entryId, first.id, last.id))
+  return new Set(steps.map(({ id }) => id))
 }
 
 function broken(entryId: number, reason: string): Verification {

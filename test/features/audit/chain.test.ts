@@ -84,6 +84,44 @@ describe('the chain', () => {
     expect(await verify()).toEqual({ valid: false, entryId: 5, reason: 'no entry tells of its deletion' })
   })
 
+  test.each([0, -3])('shows an entry of id %d, before the first', async (id) => {
+    tamper(
+      `INSERT INTO audit_log (id, created_at, credential_kind, action, result, times, details, hash)
+       VALUES (${id}, 1, 'none', 'request', 'success', 1, '{}', '')`,
+    )
+    expect(await verify()).toEqual({ valid: false, entryId: id, reason: 'it lies before the first entry' })
+  })
+
+  test('shows an entry that was put below those that are too old', async () => {
+    panel.clock.advance(400 * DAY_SECONDS)
+    await panel.context.retention.prune()
+    expect(await verify()).toMatchObject({ valid: true })
+    tamper(
+      `INSERT INTO audit_log (id, created_at, credential_kind, action, result, times, details, hash)
+       VALUES (2, 1, 'none', 'request', 'success', 1, '{}', '')`,
+    )
+    expect(await verify()).toMatchObject({ valid: false, entryId: 2 })
+  })
+
+  test('shows that there are two horizons', async () => {
+    panel.clock.advance(400 * DAY_SECONDS)
+    await panel.context.retention.prune()
+    tamper('INSERT INTO audit_horizon (id, entry_id, hash) SELECT 2, entry_id, hash FROM audit_horizon')
+    expect(await verify()).toMatchObject({ valid: false, reason: expect.stringContaining('more than one row') })
+  })
+
+  test('shows a step of the clock that was never made, and one whose note is gone', async () => {
+    tamper('INSERT INTO audit_clock_steps (entry_id) VALUES (5)')
+    expect(await verify()).toMatchObject({ valid: false, entryId: 5 })
+    tamper('DELETE FROM audit_clock_steps')
+    expect(await verify()).toMatchObject({ valid: true })
+    panel.clock.advance(-60)
+    await panel.login(ada.email)
+    expect(await verify()).toMatchObject({ valid: true })
+    tamper('DELETE FROM audit_clock_steps')
+    expect(await verify()).toMatchObject({ valid: false, reason: expect.stringContaining('clock') })
+  })
+
   test('shows that it was written anew, to whoever has an anchor', async () => {
     const anchor = await head()
     tamper('DELETE FROM audit_log', "DELETE FROM sqlite_sequence WHERE name = 'audit_log'")
@@ -105,6 +143,15 @@ describe('the chain', () => {
     expect(answers.every(({ status }) => status === 201)).toBe(true)
     expect(await verify()).toMatchObject({ valid: true })
   })
+})
+
+test('nothing is done whose entry a trigger of somebody swallows', async () => {
+  using database = new Database(`${panel.data}/ncp.db`)
+  database.run('CREATE TRIGGER swallow BEFORE INSERT ON audit_log BEGIN SELECT RAISE(IGNORE); END')
+  expect((await panel.post('/sites', ada.token, { domain: 'swallowed.example' })).status).toBe(500)
+  database.run('DROP TRIGGER swallow')
+  const { data } = await panel.get<{ domain: string }[]>('/sites', ada.token)
+  expect(data.map(({ domain }) => domain)).not.toContain('swallowed.example')
 })
 
 test('the database itself refuses to change, delete or insert an entry out of order', () => {
