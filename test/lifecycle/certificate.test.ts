@@ -113,7 +113,7 @@ test('that is bad changes nothing, and the log says why', async () => {
   await ownCertificate(here.path('good'), systemClock, { renew: true })
   copyFileSync(here.path('good', 'cert.pem'), here.path('given', 'cert.pem'))
   panel.signal('SIGHUP')
-  await until('the complaint', () => stderr().includes('--tls-key: is not the key of the certificate'))
+  await until('the complaint', () => stderr().includes('--tls-key: given/key.pem is not the key of the certificate'))
   expect(await servedBy(panel)).toBe(good)
 
   copyFileSync(here.path('good', 'key.pem'), here.path('given', 'key.pem'))
