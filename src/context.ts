@@ -101,7 +101,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
 
   const auditLog = createAudit({ store, clock })
   const audit = auditLog.record
-  const writeAs = createWriteAs({ store, clock, isTwoFactorRequired })
+  const { writeAs, writeSoonAs } = createWriteAs({ store, clock, isTwoFactorRequired })
   /** What nearly every service works with. */
   const essentials = { store, clock, audit, writeAs }
   const incidents = createIncidents({ store, clock, record: audit })
@@ -135,6 +135,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
   const sessions = createSessions({ ...essentials, flushUsage: usage.settle })
   const auth = createAuthServices({
     ...essentials,
+    writeSoonAs,
     deletableBefore,
     isTwoFactorRequired,
     isCodeRequired,

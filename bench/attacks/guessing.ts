@@ -31,9 +31,10 @@ const directory = mkdtempSync(join(tmpdir(), 'ncp-guessing-'))
 const clock = createTestClock()
 const store = openStore(join(directory, 'ncp.db'), clock.now())
 const audit = createAudit({ store, clock }).record
-const writeAs = createWriteAs({ store, clock, isTwoFactorRequired: async () => false })
+const { writeAs, writeSoonAs } = createWriteAs({ store, clock, isTwoFactorRequired: async () => false })
 const throttle = createThrottle({
   store,
+  writeSoonAs,
   clock,
   deletableBefore: clock.now,
   log: noLog,

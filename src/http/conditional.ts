@@ -89,10 +89,8 @@ function send({ set, visit: { request, responseHeaders } }: Context, representat
     return undefined
   }
   if (coding === undefined) return body
-  return compressed(representation, coding).then((bytes) => {
-    responseHeaders.set('content-encoding', coding)
-    return new Response(bytes as Bun.BodyInit)
-  })
+  responseHeaders.set('content-encoding', coding)
+  return compressed(representation, coding).then((bytes) => new Response(bytes as Bun.BodyInit))
 }
 
 /** Of a page that is remembered, once. */

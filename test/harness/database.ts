@@ -1,5 +1,5 @@
 /** What is stored, for tests that ask whether an attack changed anything. */
-import { Database } from 'bun:sqlite'
+import { Database, type SQLQueryBindings } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Panel } from './panel.ts'
 
@@ -27,6 +27,31 @@ export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as strin
 
 function withoutMoving(row: unknown): object {
   return Object.fromEntries(Object.entries(row as object).filter(([column]) => !MOVING.has(column)))
+}
+
+/**
+ * Keeps what is stored now, but for the audit log, which never goes back.
+ *
+ * @returns a function that puts it back
+ */
+export function keepRows({ data }: Pick<Panel, 'data'>): () => void {
+  const path = join(data, 'ncp.db')
+  using database = new Database(path)
+  const names = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+  const tables = names
+    .map(({ name }) => name)
+    .filter((name) => !/^sqlite_|^audit_|^schema_migrations$/.test(name))
+    .map((name) => ({ name, rows: database.query(`SELECT * FROM "${name}"`).values() as SQLQueryBindings[][] }))
+  return () => {
+    using writer = new Database(path)
+    writer.run('PRAGMA busy_timeout = 5000')
+    writer.transaction(() => {
+      for (const { name } of tables) writer.run(`DELETE FROM "${name}"`)
+      for (const { name, rows } of tables) {
+        for (const row of rows) writer.run(`INSERT INTO "${name}" VALUES (${row.map(() => '?').join()})`, row)
+      }
+    })()
+  }
 }
 
 type DataAndClock = Pick<Panel, 'data' | 'clock'>

@@ -30,6 +30,7 @@ export type AuthServicesOptions = {
   log: Log
   audit: RecordAudit
   writeAs: WriteAs
+  writeSoonAs: WriteAs
   incidents: Incidents
   passwords: Passwords
   secretBox: SecretBox
@@ -57,6 +58,7 @@ export function createAuthServices(options: AuthServicesOptions) {
     log,
     audit,
     writeAs,
+    writeSoonAs,
     incidents,
     passwords,
     secretBox,
@@ -67,7 +69,7 @@ export function createAuthServices(options: AuthServicesOptions) {
   const essentials = { store, clock, audit, writeAs, incidents, notify }
   const putMail = outbox.put
 
-  const throttle = createThrottle({ ...essentials, deletableBefore, log })
+  const throttle = createThrottle({ ...essentials, writeSoonAs, deletableBefore, log })
   const secondFactor = createSecondFactor({
     ...essentials,
     secretBox,

@@ -7,11 +7,10 @@ import { sessionIdOf } from '../../core/principal.ts'
 import { isPassing } from '../../db/failures.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
-import { knownAddresses, strangers } from '../../db/tables.ts'
+import { knownAddresses, strangers, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import {
   type AllowancePolicy,
-  nextUseAt,
   readAllowances,
   resetAllowance,
   resetAllowances,
@@ -22,6 +21,7 @@ import {
   writeAllowance,
 } from './allowance.ts'
 import type { Notify } from './notices.ts'
+import type { WriteAs } from './write-as.ts'
 
 const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * MINUTE_MS
@@ -58,6 +58,13 @@ const doorOfSession = (caller: Caller): Door => `door session ${sessionIdOf(call
 const isAddress = and(
   eq(knownAddresses.userId, given('userId')),
   eq(knownAddresses.addressGroup, given('addressGroup')),
+)
+const findUser = prepared((queries) =>
+  queries
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.id, given('userId')))
+    .prepare(),
 )
 const findAddress = prepared((queries) =>
   queries
@@ -105,15 +112,9 @@ const countAtStrangers = prepared((tx) =>
     .prepare(),
 )
 
-export type ThrottleState = {
-  /** Attempts that are not forgotten yet. */
-  failedAttempts: number
-  /** In milliseconds since the epoch; null where one is possible now. */
-  nextAttemptAt: number | null
-}
-
 export type ThrottleOptions = {
   store: Store
+  writeSoonAs: WriteAs
   clock: Clock
   /** What expired before may be deleted for good. */
   deletableBefore(): number
@@ -125,7 +126,7 @@ export type ThrottleOptions = {
 export type Throttle = ReturnType<typeof createThrottle>
 
 export function createThrottle(options: ThrottleOptions) {
-  const { store, clock, deletableBefore, log, audit, notify } = options
+  const { store, writeSoonAs, clock, deletableBefore, log, audit, notify } = options
   /** Users at whose account a door has narrowed, and which, until they are told. */
   const narrowed = new Map<number, Door>()
 
@@ -189,15 +190,21 @@ export function createThrottle(options: ThrottleOptions) {
      */
     async admit(userId: number | undefined, addressGroup: string): Promise<Door | undefined> {
       const id = userId ?? NOBODY
-      return store.writeSoon(async (tx) => count(tx, id, await doorsFor(tx, id, addressGroup)))
+      return store.writeSoon(async (tx) => {
+        // The user may have been deleted since the login looked for it.
+        const [present = { id: NOBODY }] = await findUser(tx).all({ userId: id })
+        return count(tx, present.id, await doorsFor(tx, present.id, addressGroup))
+      })
     },
 
     /**
      * Counts an attempt of somebody who is logged in, at the session: strangers can't use that up, and who stole the
      * session can't guess without bound.
+     *
+     * @throws AppError `not_authenticated` and the like, where the session or its rights have ended
      */
     async admitCaller(caller: Caller): Promise<boolean> {
-      const door = await store.writeSoon((tx) => count(tx, caller.userId, [doorOfSession(caller)]))
+      const door = await writeSoonAs(caller, (tx) => count(tx, caller.userId, [doorOfSession(caller)]))
       return door !== undefined
     },
 
@@ -241,16 +248,6 @@ export function createThrottle(options: ThrottleOptions) {
         await noteLogin(tx).run({ userId, addressGroup, now })
       } else {
         await noteReset(tx).run({ userId, addressGroup, now })
-      }
-    },
-
-    /** How much an account is being guessed at from addresses that it does not know, and when the next attempt is possible. */
-    async stateOf(userId: number): Promise<ThrottleState> {
-      const now = clock.now()
-      const used = (await readAllowances(store.read, userId, [STRANGERS])).get(STRANGERS)
-      return {
-        failedAttempts: Math.ceil(usesOf(ATTEMPTS, used, now)),
-        nextAttemptAt: nextUseAt(ATTEMPTS, used, now) ?? null,
       }
     },
 

@@ -25,7 +25,7 @@ export type WriteAsOptions = {
   isTwoFactorRequired(tx: Queries, role: Role): Promise<boolean>
 }
 
-export function createWriteAs({ store, clock, isTwoFactorRequired }: WriteAsOptions): WriteAs {
+export function createWriteAs({ store, clock, isTwoFactorRequired }: WriteAsOptions) {
   /** @throws AppError `not_authenticated`, and what `authorize` throws */
   async function requireCaller(tx: Queries, { userId, credential, origin, rights }: Caller): Promise<Principal> {
     const found = await principalAgain(tx, credential, (role) => isTwoFactorRequired(tx, role))
@@ -37,9 +37,15 @@ export function createWriteAs({ store, clock, isTwoFactorRequired }: WriteAsOpti
     return principal
   }
 
-  return (actor, work) =>
-    store.write(async (tx) => {
-      const proven = actor.kind === 'user' ? { ...actor, ...(await requireCaller(tx, actor)) } : actor
-      return work(tx, proven)
-    })
+  function proven<A extends Actor, T>(actor: A, work: (tx: Queries, actor: A) => Promise<T>) {
+    return async (tx: Queries) => {
+      const asOfNow = actor.kind === 'user' ? { ...actor, ...(await requireCaller(tx, actor)) } : actor
+      return work(tx, asOfNow)
+    }
+  }
+
+  const writeAs: WriteAs = (actor, work) => store.write(proven(actor, work))
+  /** With `store.writeSoon`: for counts of attempts. */
+  const writeSoonAs: WriteAs = (actor, work) => store.writeSoon(proven(actor, work))
+  return { writeAs, writeSoonAs }
 }
