@@ -52,6 +52,7 @@ import { createLimiter } from './limiter/limiter.ts'
 import { createPolicies } from './limiter/policies.ts'
 import { configuredMailer } from './mail/mailer.ts'
 import { createOutbox } from './mail/outbox.ts'
+import { createFindWording } from './mail/wording.ts'
 import { createRequestCounters } from './metrics/requests.ts'
 import { BACKUP_THREAD } from './threads.ts'
 import type { Certificate } from './tls/pem.ts'
@@ -91,13 +92,16 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
   const tokens = createAccessTokens({ secret: loadSecret(inData('jwt.key'), { create: isNew }), clock })
   const secretBox = createSecretBox(loadSecret(inData('totp.key'), { create: isNew }))
 
-  const mailer = configuredMailer(config)
+  const defaultName = config.publicUrl === undefined ? 'ncp' : new URL(config.publicUrl).hostname
+  const panelName = async () => (await readSettings(store.read)).panelName ?? defaultName
+  const findWording = createFindWording(readSettings)
+  const mailer = configuredMailer(config, panelName)
   const { isSteady, deletableBefore } = watchClock(clock, (byMs) =>
     log.warn({ bySeconds: Math.round(byMs / 1000) }, 'the clock was set: nothing old is deleted for a day'),
   )
   const outbox = createOutbox({ store, clock, deletableBefore, log: storageLog, secretBox, mailer })
   const putMail = outbox.put
-  const notify = createNotify({ clock, putMail })
+  const notify = createNotify({ clock, putMail, findWording })
 
   const auditLog = createAudit({ store, clock })
   const audit = auditLog.record
@@ -113,7 +117,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
     days: async () => (await settings.read()).auditRetentionDays,
   })
 
-  const issueActivation = createIssueActivation({ clock, putMail, publicUrl: config.publicUrl })
+  const issueActivation = createIssueActivation({ clock, putMail, findWording, publicUrl: config.publicUrl })
   const users = createUsers({ ...essentials, endSessions, issueActivation })
   const initialAdmin = createInitialAdmin({
     email: config.adminEmail,
@@ -146,6 +150,8 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
     settings,
     notify,
     outbox,
+    findWording,
+    panelName,
     sendsMail: mailer !== undefined,
     publicUrl: config.publicUrl,
     onPasswordChange: initialAdmin.forget,

@@ -2,6 +2,7 @@
 import { isEmailAddress } from '../core/email.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { parseRanges } from '../limiter/address.ts'
+import { parseSender } from '../mail/sender.ts'
 
 /** An empty variable is a slip of the script that sets it, never a directory or an address. */
 export function text(value: string): string {
@@ -95,8 +96,15 @@ export function contactUri(value: string): string {
 }
 
 export function email(value: string): string {
-  if (!isEmailAddress(value)) throw new Error('must be an email address')
-  return value
+  const address = value.trim()
+  if (!isEmailAddress(address)) throw new Error('must be an email address')
+  return address
+}
+
+/** Who emails come from, with a name or without. */
+export function sender(value: string): string {
+  parseSender(value)
+  return value.trim()
 }
 
 /** The base of links in mails: nothing but a place that the reader's browser reaches in private (ASVS V1.2.2). */

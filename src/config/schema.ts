@@ -3,7 +3,18 @@ import { LOG_LEVELS, type LogLevel } from '../core/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
 import { type BrowserConfig, browserSettings } from './browsers.ts'
 import { type MetricsConfig, metricsSettings } from './metrics.ts'
-import { addressRanges, domainNames, email, httpsUrl, oneOf, publicUrl, text, trueOrFalse, whole } from './rules.ts'
+import {
+  addressRanges,
+  domainNames,
+  email,
+  httpsUrl,
+  oneOf,
+  publicUrl,
+  sender,
+  text,
+  trueOrFalse,
+  whole,
+} from './rules.ts'
 
 type OwnConfig = {
   data: string
@@ -177,8 +188,8 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     env: 'NCP_MAIL_FROM',
     type: 'text',
     default: undefined,
-    parse: email,
-    help: 'sender of mails; required with NCP_SMTP_URL',
+    parse: sender,
+    help: 'sender of emails, an address or a name with one, Example <panel@example.com>; required with NCP_SMTP_URL',
   },
   trustedProxies: {
     env: 'NCP_TRUSTED_PROXIES',

@@ -17,3 +17,8 @@ export function isEmailAddress(value: string): boolean {
   if (local === '' || local.length > LOCAL_LENGTH) return false
   return local.split('.').every((atom) => atom !== '') && domain.split('.').every((label) => DOMAIN_LABEL.test(label))
 }
+
+/** An address as it is stored and looked up: lower-case, and without the blanks that pasting and keyboards add around it. */
+export function normalizeEmail(text: string): string {
+  return text.trim().toLowerCase()
+}

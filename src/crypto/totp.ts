@@ -6,7 +6,6 @@ const PERIOD_SECONDS = 30
 /** How long before its time a code is accepted. */
 const EARLY_SECONDS = 5
 const SECRET_BYTES = 20
-const ISSUER = 'ncp'
 const RECOVERY_CODES = 10
 /** Crockford's base32: no I, L, O or U, so that a code survives being written down. */
 const RECOVERY_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -17,9 +16,14 @@ export function newTotpSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32
 }
 
-/** The `otpauth://` URI that authenticator apps read. */
-export function totpUri(secret: string, email: string): string {
-  return totp(secret, email).toString()
+/**
+ * The `otpauth://` URI that authenticator apps read.
+ *
+ * @param issuer of this installation alone: apps put an entry in the place of one with the same issuer and label
+ */
+export function totpUri(secret: string, email: string, issuer: string): string {
+  // The colon parts issuer and label.
+  return totp(secret, { label: email, issuer: issuer.replaceAll(':', ' ') }).toString()
 }
 
 /** The time step of a time in milliseconds since the epoch. */
@@ -70,10 +74,9 @@ export function normalizeRecoveryCode(code: string): string {
     .replaceAll(/[IL]/g, '1')
 }
 
-function totp(secret: string, label = 'account'): TOTP {
+function totp(secret: string, names: { label: string; issuer: string } | undefined = undefined): TOTP {
   return new TOTP({
-    issuer: ISSUER,
-    label,
+    ...names,
     secret: Secret.fromBase32(secret),
     algorithm: 'SHA1',
     digits: 6,

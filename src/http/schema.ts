@@ -232,7 +232,8 @@ export function emailAddress() {
     maxLength: EMAIL_LENGTH,
     examples: ['ada@example.com'],
     rule: `must be an email address of at most ${EMAIL_LENGTH} characters, in ASCII`,
-    obeys: isEmailAddress,
+    // Blanks around it are a slip of pasting or of a keyboard; a line break is none.
+    obeys: (value) => isEmailAddress(/[\r\n]/.test(value) ? value : value.trim()),
   })
 }
 

@@ -2,12 +2,13 @@
 import type { Transporter } from 'nodemailer'
 import type { Config } from '../config/schema.ts'
 import { isLoopback } from '../core/loopback.ts'
+import { parseSender } from './sender.ts'
 import type { MailServer } from './server.ts'
 
 export type Mail = {
   /** A stored address, in the strict form of `core/email.ts`. */
   to: string
-  /** A text of ours: nothing that a user wrote belongs into a header. */
+  /** A text of ours: nothing that a user wrote belongs into a header. The name of the panel is put before it. */
   subject: string
   text: string
 }
@@ -22,9 +23,12 @@ export type Mailer = {
 
 export type MailerOptions = {
   server: MailServer
+  /** An address, or a name with the address in angle brackets. */
   from: string
-  /** A line below every mail, that says which panel sent it. */
-  signature: string
+  /** Asked for each mail: it stands in the sender, the subject and the signature. */
+  panelName(): Promise<string>
+  /** Stands below every mail. */
+  publicUrl: string
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -32,7 +36,8 @@ const IDLE_TIMEOUT_MS = 20_000
 /** For the whole mail: a server that sends a byte now and then is never idle. */
 export const SEND_TIMEOUT_MS = 60_000
 
-export function createMailer({ server, from, signature }: MailerOptions): Mailer {
+export function createMailer({ server, from, panelName, publicUrl }: MailerOptions): Mailer {
+  const sender = parseSender(from)
   const { host, port, implicitTls, credentials } = server
   // On the way to this machine nobody listens, and its mail server has a certificate of its own making at best.
   const crossesNetwork = !isLoopback(host)
@@ -58,12 +63,13 @@ export function createMailer({ server, from, signature }: MailerOptions): Mailer
     async send({ to, subject, text }, signal) {
       // Loaded with the first mail: the start need not wait for it.
       transport ??= (await import('nodemailer')).createTransport(options)
+      const panel = await panelName()
       await transport.sendMail({
-        from,
+        from: { name: sender.name ?? panel, address: sender.address },
         // An object, so that the address is not parsed once more: a parser may find two in it.
         to: { name: '', address: to },
-        subject,
-        text: `${text}\n\n-- \n${signature}\n`,
+        subject: `${panel}: ${subject}`,
+        text: `${text}\n\n-- \n${panel}, ${publicUrl}\n`,
         // RFC 3834 §5: no out-of-office answers.
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]),
@@ -73,7 +79,10 @@ export function createMailer({ server, from, signature }: MailerOptions): Mailer
 }
 
 /** @returns undefined where no mail server is configured */
-export function configuredMailer({ mailServer, mailFrom, publicUrl }: Config): Mailer | undefined {
+export function configuredMailer(
+  { mailServer, mailFrom, publicUrl }: Config,
+  panelName: () => Promise<string>,
+): Mailer | undefined {
   if (!mailServer || mailFrom === undefined || publicUrl === undefined) return undefined
-  return createMailer({ server: mailServer, from: mailFrom, signature: `ncp, ${publicUrl}` })
+  return createMailer({ server: mailServer, from: mailFrom, panelName, publicUrl })
 }

@@ -25,11 +25,21 @@ export async function startMailingPanel(overrides: Partial<Config> = {}, log?: R
     ...panel,
     smtp,
     mailsTo,
-    subjectsTo: async (email: string) => (await mailsTo(email)).map(({ parsed }) => parsed.subject),
+    subjectsTo: async (email: string) => (await mailsTo(email)).map(({ subject }) => subject),
 
     async stop(): Promise<void> {
       await panel.stop()
       await smtp.stop()
     },
   }
+}
+
+/** A time as emails in English tell it. @param at milliseconds since the epoch, or RFC 3339 */
+export function spokenTime(at: number | string): string {
+  const date = new Date(at)
+  const month = [
+    ...['January', 'February', 'March', 'April', 'May', 'June'],
+    ...['July', 'August', 'September', 'October', 'November', 'December'],
+  ][date.getUTCMonth()]
+  return `${date.getUTCDate()} ${month} ${date.getUTCFullYear()} at ${date.toISOString().slice(11, 16)} UTC`
 }

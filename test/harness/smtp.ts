@@ -20,6 +20,8 @@ export type ReceivedMail = {
   user: string | undefined
   raw: string
   parsed: Email
+  /** Without the name of the panel, which is before each. */
+  subject: string
   text: string
 }
 
@@ -81,6 +83,7 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
         user: session.user as string | undefined,
         raw,
         parsed,
+        subject: parsed.subject?.replace(/^[^:]+: /, '') ?? '',
         text: parsed.text ?? '',
       })
       callback()

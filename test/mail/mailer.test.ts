@@ -19,7 +19,12 @@ const start = async (options?: SmtpOptions) => {
   smtp = await startSmtp(options)
 }
 function send(server: MailServer, sent = mail): Promise<void> {
-  const mailer = createMailer({ server, from: 'ncp@example.com', signature: 'ncp, https://panel.example.com' })
+  const mailer = createMailer({
+    server,
+    from: 'ncp@example.com',
+    panelName: async () => 'ncp',
+    publicUrl: 'https://panel.example.com',
+  })
   return mailer.send(sent, new AbortController().signal)
 }
 
@@ -34,9 +39,9 @@ describe('a mail', () => {
     expect(received?.parsed.attachments).toEqual([])
     const headers = Object.fromEntries(received?.parsed.headers.map(({ key, value }) => [key, value]) ?? [])
     expect(headers).toEqual({
-      from: 'ncp@example.com',
+      from: 'ncp <ncp@example.com>',
       to: 'ada@example.com',
-      subject: 'A subject',
+      subject: 'ncp: A subject',
       'message-id': expect.stringMatching(/^<[\w-]+@example\.com>$/),
       date: expect.any(String),
       'auto-submitted': 'auto-generated',
@@ -70,7 +75,12 @@ describe('a mail', () => {
     smtp.behave('hang')
     const cut = new AbortController()
     const connected = smtp.connected()
-    const mailer = createMailer({ server: smtp.at(), from: 'ncp@example.com', signature: '' })
+    const mailer = createMailer({
+      server: smtp.at(),
+      from: 'ncp@example.com',
+      panelName: async () => 'ncp',
+      publicUrl: 'https://panel.example.com',
+    })
     const sending = mailer.send(mail, cut.signal)
     await connected
     cut.abort()
@@ -120,7 +130,7 @@ describe('to a server elsewhere', () => {
     // Read at the start of a process only, hence one of its own.
     const script = `
       import { createMailer } from '${import.meta.dir}/../../src/mail/mailer.ts'
-      const mailer = createMailer({ server: ${JSON.stringify(smtp.at(host))}, from: 'ncp@example.com', signature: '' })
+      const mailer = createMailer({ server: ${JSON.stringify(smtp.at(host))}, from: 'ncp@example.com', panelName: async () => 'ncp', publicUrl: 'https://panel.example.com' })
       await mailer.send(${JSON.stringify(mail)}, new AbortController().signal)`
     const child = Bun.spawn([process.execPath, '-e', script], {
       env: { ...process.env, NODE_EXTRA_CA_CERTS: authority },

@@ -42,7 +42,12 @@ afterEach(async () => {
 
 /** A second one stands for another process: what keeps them apart is in the database. */
 function open(store: Store, isConfigured = true): Outbox {
-  const mailer = createMailer({ server: smtp.at(), from: 'ncp@example.com', signature: 'ncp' })
+  const mailer = createMailer({
+    server: smtp.at(),
+    from: 'ncp@example.com',
+    panelName: async () => 'ncp',
+    publicUrl: 'https://panel.example.com',
+  })
   return createOutbox({
     store,
     clock,
@@ -62,7 +67,7 @@ function put(mail: Partial<OutgoingMail> & { lifetimeSeconds?: number } = {}, in
 }
 
 const waiting = () => store.read.$count(table)
-const subjects = () => smtp.mails.map(({ parsed }) => parsed.subject)
+const subjects = () => smtp.mails.map(({ subject }) => subject)
 
 describe('a mail', () => {
   test('is sent once, and then it is gone', async () => {

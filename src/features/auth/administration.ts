@@ -1,5 +1,6 @@
 /** What an administrator does about the account of a user who cannot get in; the command line does the same. */
 import type { Actor, Caller } from '../../core/actor.ts'
+import { normalizeEmail } from '../../core/email.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { RequireManageable } from '../users/users.ts'
@@ -52,7 +53,7 @@ export function createAdministration(options: AdministrationOptions) {
      * for the present address, `conflict` for one that another user has
      */
     async moveEmail(caller: Caller, userId: number, email: string, proof: BothFactors): Promise<void> {
-      const wanted = email.toLowerCase()
+      const wanted = normalizeEmail(email)
       await prove(
         caller,
         proof,

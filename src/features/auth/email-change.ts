@@ -2,6 +2,7 @@
 import { and, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import { normalizeEmail } from '../../core/email.ts'
 import { AppError } from '../../core/errors.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
 import { isUniqueViolation, type Queries, type ReadStore } from '../../db/store.ts'
@@ -9,6 +10,7 @@ import { emailChanges, passwordTokens, users } from '../../db/tables.ts'
 import { emailLink } from '../../mail/links.ts'
 import type { PutMail, WithdrawMail } from '../../mail/outbox.ts'
 import { activationTopic, emailChangeTopic, resetTopic } from '../../mail/topics.ts'
+import type { FindWording } from '../../mail/wording.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from './allowance.ts'
@@ -27,6 +29,7 @@ export type EmailChangeOptions = {
   incidents: Incidents
   notify: Notify
   putMail: PutMail
+  findWording: FindWording
   withdrawMail: WithdrawMail
   confirmPassword: ConfirmPassword
   secondFactor: SecondFactor
@@ -56,6 +59,7 @@ export function createEmailChange(options: EmailChangeOptions) {
     incidents,
     notify,
     putMail,
+    findWording,
     withdrawMail,
     confirmPassword,
     secondFactor,
@@ -112,7 +116,7 @@ export function createEmailChange(options: EmailChangeOptions) {
      */
     async request(caller: Caller, { email: wanted, password, totpCode }: EmailChangeRequest): Promise<void> {
       const { userId } = caller
-      const email = wanted.toLowerCase()
+      const email = normalizeEmail(wanted)
       if (publicUrl === undefined) {
         throw new AppError('conflict', 'This panel sends no mail, so it can not prove an address; ask the operator')
       }
@@ -129,8 +133,11 @@ export function createEmailChange(options: EmailChangeOptions) {
         if (!isTaken) {
           await putMail(tx, {
             to: email,
-            subject: 'Confirm your new address',
-            text: confirmText(user.email, email, emailLink(publicUrl, token)),
+            ...(await findWording(tx)).emailChange({
+              oldEmail: user.email,
+              newEmail: email,
+              link: emailLink(publicUrl, token),
+            }),
             expiresAt: clock.now() + TTL_MS,
             topic: emailChangeTopic(userId),
           })
@@ -171,7 +178,7 @@ export function createEmailChange(options: EmailChangeOptions) {
 
     /** Moves the account of a user who lost the mailbox. For the command line. @throws AppError `conflict` */
     async replace(actor: Actor, userId: number, email: string): Promise<void> {
-      await writeAs(actor, (tx, actor) => replaceWithin(tx, actor, userId, email.toLowerCase()))
+      await writeAs(actor, (tx, actor) => replaceWithin(tx, actor, userId, normalizeEmail(email)))
     },
 
     replaceWithin,
@@ -190,11 +197,3 @@ export async function requireFreeEmail(queries: Queries, email: string): Promise
 }
 
 const emailTaken = () => new AppError('conflict', 'email: another user has this address')
-
-function confirmText(oldEmail: string, newEmail: string, link: string): string {
-  return [
-    `The account ${oldEmail} is to move to this address, ${newEmail}. Confirm it here, within ten minutes and once:`,
-    link,
-    'If you know nothing of it, there is nothing to do: nothing changes without this link.',
-  ].join('\n\n')
-}

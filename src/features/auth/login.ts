@@ -2,6 +2,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { AuthenticatedUser, Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import { normalizeEmail } from '../../core/email.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Passwords } from '../../crypto/passwords.ts'
 import { given, prepared } from '../../db/prepared.ts'
@@ -73,7 +74,7 @@ export function createLogin(options: LoginOptions) {
    * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `unavailable`
    */
   return async function login(stranger: Stranger, request: LoginRequest): Promise<{ user: UserRow; session: Session }> {
-    const [user] = await userByEmail.all({ email: request.email.toLowerCase() })
+    const [user] = await userByEmail.all({ email: normalizeEmail(request.email) })
     const attempt = { action: 'auth.login' as const, accountId: user?.id ?? null }
     return incidents.watch(stranger, attempt, () => prove(user, stranger, request))
   }

@@ -2,6 +2,7 @@
 import { and, eq, inArray, lte } from 'drizzle-orm'
 import type { Stranger } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import { normalizeEmail } from '../../core/email.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { newToken, sha256 } from '../../crypto/secret.ts'
@@ -11,6 +12,7 @@ import { passwordTokens, users } from '../../db/tables.ts'
 import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
 import { resetTopic } from '../../mail/topics.ts'
+import type { FindWording } from '../../mail/wording.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from './allowance.ts'
@@ -26,6 +28,7 @@ export type PasswordResetOptions = {
   audit: RecordAudit
   incidents: Incidents
   putMail: PutMail
+  findWording: FindWording
   /** The configured base of links, without a slash at its end. Nothing of a request ever gets into a link. */
   publicUrl: string
 }
@@ -45,7 +48,7 @@ const SWEEP = 20
 const MAX_WAITING = 1000
 
 export function createPasswordReset(options: PasswordResetOptions) {
-  const { writeAs, clock, deletableBefore, log, audit, incidents, putMail, publicUrl } = options
+  const { writeAs, clock, deletableBefore, log, audit, incidents, putMail, findWording, publicUrl } = options
   /** By email, who asked first. */
   const waiting = new Map<string, Stranger>()
   let answering = Promise.resolve()
@@ -88,8 +91,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
       }
       await putMail(tx, {
         to: user.email,
-        subject: 'Set a new password',
-        text: resetText(user.email, passwordLink(publicUrl, token)),
+        ...(await findWording(tx)).passwordReset({ email: user.email, link: passwordLink(publicUrl, token) }),
         expiresAt: clock.now() + RESET_TTL_MS,
         topic: resetTopic(user.id),
       })
@@ -122,7 +124,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
      */
     request(stranger: Stranger, email: string): void {
       if (waiting.size >= MAX_WAITING) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
-      const key = email.toLowerCase()
+      const key = normalizeEmail(email)
       if (!waiting.has(key)) waiting.set(key, stranger)
     },
 
@@ -132,13 +134,4 @@ export function createPasswordReset(options: PasswordResetOptions) {
       return answering
     },
   }
-}
-
-function resetText(email: string, link: string): string {
-  return [
-    `Somebody asked for a new password for the account ${email}. Set it here, within ten minutes and once:`,
-    link,
-    'Whoever has the link can set your password: keep it to yourself. Two-factor authentication stays as it is.',
-    'If you did not ask for this, there is nothing to do: your password stays as it is.',
-  ].join('\n\n')
 }

@@ -6,6 +6,7 @@ import type { Passwords } from '../../crypto/passwords.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
 import type { Queries, Store } from '../../db/store.ts'
 import type { Outbox } from '../../mail/outbox.ts'
+import type { FindWording } from '../../mail/wording.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Incidents } from '../audit/incidents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -41,6 +42,9 @@ export type AuthServicesOptions = {
   isCodeRequired(queries: Queries): Promise<boolean>
   notify: Notify
   outbox: Outbox
+  findWording: FindWording
+  /** What authenticator apps show beside the account. */
+  panelName(): Promise<string>
   /** Whether a mail server is configured. */
   sendsMail: boolean
   /** The configured base of links, without a slash at its end. */
@@ -66,6 +70,7 @@ export function createAuthServices(options: AuthServicesOptions) {
     notify,
     outbox,
   } = options
+  const { findWording, panelName } = options
   const essentials = { store, clock, audit, writeAs, incidents, notify }
   const putMail = outbox.put
 
@@ -84,10 +89,11 @@ export function createAuthServices(options: AuthServicesOptions) {
     onChange: options.onPasswordChange,
   })
   const confirmed = { ...essentials, secondFactor, confirmPassword: password.confirm }
-  const twoFactor = createTwoFactor({ ...confirmed, throttle, isRequired: options.isTwoFactorRequired })
+  const twoFactor = createTwoFactor({ ...confirmed, throttle, panelName, isRequired: options.isTwoFactorRequired })
   const emailChange = createEmailChange({
     ...confirmed,
     putMail,
+    findWording,
     withdrawMail: outbox.withdraw,
     publicUrl: options.sendsMail ? options.publicUrl : undefined,
   })
@@ -118,6 +124,7 @@ export function createAuthServices(options: AuthServicesOptions) {
       deletableBefore,
       log,
       putMail,
+      findWording,
       publicUrl: options.publicUrl ?? '',
     }),
   }

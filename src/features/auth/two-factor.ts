@@ -28,6 +28,8 @@ export type TwoFactorOptions = {
   throttle: Throttle
   secondFactor: SecondFactor
   confirmPassword: ConfirmPassword
+  /** What authenticator apps show beside the account. */
+  panelName(): Promise<string>
   /** Whether users of this role must have 2FA on. */
   isRequired(queries: Queries, role: Role): Promise<boolean>
 }
@@ -40,6 +42,7 @@ export type TwoFactor = ReturnType<typeof createTwoFactor>
 export function createTwoFactor(options: TwoFactorOptions) {
   const { store, writeAs, clock, audit, incidents, notify, throttle, secondFactor, confirmPassword, isRequired } =
     options
+  const { panelName } = options
 
   async function replaceRecoveryCodes(tx: Queries, userId: number): Promise<string[]> {
     const codes = newRecoveryCodes()
@@ -126,7 +129,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
         await auditOwn(tx, caller, 'auth.two_factor_setup')
         return user
       })
-      const uri = totpUri(secret, email)
+      const uri = totpUri(secret, email, await panelName())
       return { secret, uri, qrSvg: renderSVG(uri) }
     },
 

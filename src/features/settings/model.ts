@@ -1,6 +1,7 @@
 /** What `/admin/settings` takes and gives. */
 import { t } from 'elysia'
-import { choice, closed, flag, whole } from '../../http/schema.ts'
+import { choice, closed, flag, label, nullableIn, text, whole } from '../../http/schema.ts'
+import { isTimeZone, LANGUAGES } from '../../mail/wording.ts'
 import {
   AUDIT_RETENTION_DAYS,
   BACKUP_INTERVAL_HOURS,
@@ -28,6 +29,22 @@ const requireCodeForApiKeys = () =>
 
 const apiKeySelfRotation = () => flag('Whether API keys that were created with `can_rotate` may rotate themselves')
 
+const panelName = () =>
+  nullableIn(label(['Example Hosting']), {
+    examples: ['Example Hosting'],
+    description: 'What emails and authenticator apps call the panel; null: the host of its public URL',
+  })
+const language = () => choice(LANGUAGES, 'Of emails')
+const timeZone = () =>
+  text({
+    minLength: 1,
+    maxLength: 64,
+    examples: ['Europe/Berlin'],
+    description: 'In which emails tell times',
+    rule: 'must be a time zone such as Europe/Berlin or UTC',
+    obeys: isTimeZone,
+  })
+
 export const ChangeSettings = closed({
   jwt_ttl_seconds: t.Optional(jwtTtlSeconds()),
   require_2fa: t.Optional(requireTwoFactor()),
@@ -37,6 +54,9 @@ export const ChangeSettings = closed({
   max_api_keys_per_user: t.Optional(maxApiKeys()),
   require_code_for_api_keys: t.Optional(requireCodeForApiKeys()),
   api_key_self_rotation: t.Optional(apiKeySelfRotation()),
+  panel_name: t.Optional(panelName()),
+  language: t.Optional(language()),
+  time_zone: t.Optional(timeZone()),
 })
 
 export const SettingsModel = t.Object(
@@ -49,6 +69,9 @@ export const SettingsModel = t.Object(
     max_api_keys_per_user: maxApiKeys(),
     require_code_for_api_keys: requireCodeForApiKeys(),
     api_key_self_rotation: apiKeySelfRotation(),
+    panel_name: panelName(),
+    language: language(),
+    time_zone: timeZone(),
   },
   { additionalProperties: false, title: 'Settings' },
 )

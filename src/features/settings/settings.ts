@@ -8,6 +8,7 @@ import { prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { settings as table } from '../../db/tables.ts'
 import { createVersionCache } from '../../db/version-cache.ts'
+import type { Language } from '../../mail/wording.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import type { Details } from '../audit/events.ts'
 import type { WriteAs } from '../auth/write-as.ts'
@@ -29,6 +30,12 @@ export type SettingValues = {
   requireCodeForApiKeys: boolean
   /** Whether an API key that was created for it may rotate itself. */
   apiKeySelfRotation: boolean
+  /** What the panel is called in emails and authenticator apps; null for the host of its public URL. */
+  panelName: string | null
+  /** Of emails. */
+  language: Language
+  /** In which emails tell times: a name of the IANA's database. */
+  timeZone: string
 }
 export type SettingChanges = Partial<SettingValues>
 
@@ -42,6 +49,9 @@ export const SETTING_NAMES = {
   maxApiKeys: 'max_api_keys_per_user',
   requireCodeForApiKeys: 'require_code_for_api_keys',
   apiKeySelfRotation: 'api_key_self_rotation',
+  panelName: 'panel_name',
+  language: 'language',
+  timeZone: 'time_zone',
 } as const satisfies Record<keyof SettingValues, string>
 
 /** What protects credentials: an API key with scopes leaves these alone. */
@@ -67,6 +77,9 @@ const defaults: SettingValues = {
   maxApiKeys: 50,
   requireCodeForApiKeys: false,
   apiKeySelfRotation: false,
+  panelName: null,
+  language: 'en',
+  timeZone: 'UTC',
 }
 
 // Prepared: every login asks, after the commit of another, and every transaction of a caller may.

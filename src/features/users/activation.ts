@@ -7,6 +7,7 @@ import { passwordTokens } from '../../db/tables.ts'
 import { passwordLink } from '../../mail/links.ts'
 import type { PutMail } from '../../mail/outbox.ts'
 import { activationTopic } from '../../mail/topics.ts'
+import type { FindWording } from '../../mail/wording.ts'
 
 /** `expiresAt` in milliseconds since the epoch. */
 export type Activation = { token: string; expiresAt: number }
@@ -17,6 +18,7 @@ export type IssueActivation = (tx: Queries, user: { id: number; email: string })
 export type ActivationOptions = {
   clock: Clock
   putMail: PutMail
+  findWording: FindWording
   /** The configured base of links, without a slash at its end; without one there is no link to mail. */
   publicUrl: string | undefined
 }
@@ -24,7 +26,7 @@ export type ActivationOptions = {
 /** ASVS V6.4.1: short-lived, and once. */
 const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
 
-export function createIssueActivation({ clock, putMail, publicUrl }: ActivationOptions): IssueActivation {
+export function createIssueActivation({ clock, putMail, findWording, publicUrl }: ActivationOptions): IssueActivation {
   return async (tx, { id: userId, email }) => {
     const token = newToken()
     const createdAt = clock.now()
@@ -38,20 +40,11 @@ export function createIssueActivation({ clock, putMail, publicUrl }: ActivationO
     if (publicUrl !== undefined) {
       await putMail(tx, {
         to: email,
-        subject: 'Your new account',
-        text: activationText(email, passwordLink(publicUrl, token)),
+        ...(await findWording(tx)).activation({ email, link: passwordLink(publicUrl, token) }),
         expiresAt,
         topic: activationTopic(userId),
       })
     }
     return { token, expiresAt }
   }
-}
-
-function activationText(email: string, link: string): string {
-  return [
-    `An account was made for you: ${email}. Choose your password here, within 24 hours and once:`,
-    link,
-    'Whoever has the link can choose the password: keep it to yourself. If the time has passed, ask for a new password.',
-  ].join('\n\n')
 }

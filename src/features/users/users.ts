@@ -3,6 +3,7 @@ import { and, asc, eq, exists, gt, isNotNull, ne, or, type SQL, sql } from 'driz
 import { type Actor, requireWithoutScopes } from '../../core/actor.ts'
 import { changesNothing, differences } from '../../core/changes.ts'
 import type { Clock } from '../../core/clock.ts'
+import { normalizeEmail } from '../../core/email.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { Precondition } from '../../core/precondition.ts'
@@ -45,7 +46,7 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
       .insert(users)
       .values({
         ...user,
-        email: user.email.toLowerCase(),
+        email: normalizeEmail(user.email),
         passwordHash,
         status: 'active',
         createdAt: now,
@@ -66,7 +67,7 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
   return {
     async list(page: PageRequest, { email, name, role, status }: UserFilter = {}): Promise<Page<User>> {
       const filter = and(
-        email === undefined ? undefined : contains(users.email, email.toLowerCase()),
+        email === undefined ? undefined : contains(users.email, normalizeEmail(email)),
         name === undefined ? undefined : containsIgnoringCase(users.name, name),
         role === undefined ? undefined : eq(users.role, role),
         status === undefined ? undefined : eq(users.status, status),
@@ -88,7 +89,10 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
     },
 
     async findByEmail(email: string): Promise<User | undefined> {
-      const [user] = await store.read.select().from(users).where(eq(users.email, email.toLowerCase()))
+      const [user] = await store.read
+        .select()
+        .from(users)
+        .where(eq(users.email, normalizeEmail(email)))
       return user
     },
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { apiKeys } from '../../../src/db/tables.ts'
+import { spokenTime } from '../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 import { type Smtp, startSmtp } from '../../harness/smtp.ts'
 
@@ -145,9 +146,9 @@ describe('rotating a key', () => {
     const old = await create()
     const rotated = (await rotate(old.id)).data
     const mails = await mailsToAda()
-    expect(mails.map(({ parsed }) => parsed.subject)).toEqual(['A new API key was created', 'An API key was rotated'])
+    expect(mails.map(({ subject }) => subject)).toEqual(['A new API key was created', 'An API key was rotated'])
     expect(mails[1]?.text).toContain(
-      `Begins with: ${rotated.key_prefix}\nThe old secret works until ${after(DAY_SECONDS)}.`,
+      `Begins with: ${rotated.key_prefix}\nThe old secret works until ${spokenTime(after(DAY_SECONDS))}.`,
     )
     const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
     expect(data.map(({ action }) => action).slice(0, 2)).toEqual(['api_key.rotate', 'api_key.create'])
@@ -244,8 +245,8 @@ describe('changing a key', () => {
     const expires_at = after(DAY_SECONDS)
     await change(id, { expires_at })
     const [, mail, ...others] = await mailsToAda()
-    expect([mail?.parsed.subject, others]).toEqual(['An API key was given another expiry', []])
-    expect(mail?.text).toContain(`Name: "Renamed"\nBegins with: ${key_prefix}\nExpires: ${expires_at}`)
+    expect([mail?.subject, others]).toEqual(['An API key was given another expiry', []])
+    expect(mail?.text).toContain(`Name: "Renamed"\nBegins with: ${key_prefix}\nExpires: ${spokenTime(expires_at)}`)
     const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
     expect(data.map(({ action }) => action).slice(0, 2)).toEqual(['api_key.change', 'api_key.change'])
   })
@@ -301,8 +302,7 @@ describe('the expiry of a key', () => {
 })
 
 describe('a mail about the expiry', () => {
-  const aboutExpiry = async () =>
-    (await mailsToAda()).filter(({ parsed }) => parsed.subject === 'An API key expires soon')
+  const aboutExpiry = async () => (await mailsToAda()).filter(({ subject }) => subject === 'An API key expires soon')
   const pass = async (seconds: number) => {
     panel.clock.advance(seconds)
     await panel.context.expiryNotices.send()
@@ -343,7 +343,7 @@ describe('a mail about the expiry', () => {
     expect(await pass(3 * DAY_SECONDS - 1)).toBe(0)
     expect(await pass(1)).toBe(1)
     const [mail] = await aboutExpiry()
-    expect(mail?.text).toContain(`Name: "Deploy"\nBegins with: ${key_prefix}\nExpires: ${expires_at}`)
+    expect(mail?.text).toContain(`Name: "Deploy"\nBegins with: ${key_prefix}\nExpires: ${spokenTime(expires_at)}`)
     expect(mail?.text).toContain('If it is still needed, give it a new expiry')
     expect(await pass(HOUR_SECONDS)).toBe(1)
     const at = panel.clock.now()

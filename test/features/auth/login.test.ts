@@ -15,6 +15,29 @@ afterAll(() => panel.stop())
 const login = (body: unknown, headers: Record<string, string> = {}) =>
   panel.send('POST', '/auth/login', { body, headers })
 
+test('an email with blanks around it is the same everywhere', async () => {
+  const own = await startPanel()
+  try {
+    const ada = await own.customer()
+    const email = ` ${ada.email.toUpperCase()}\u{a0}\t`
+    expect((await own.post('/auth/login', undefined, { email, password: PASSWORD })).status).toBe(200)
+    expect((await own.post('/auth/password-reset', undefined, { email })).status).toBe(200)
+    const body = { email: '  Blank@Example.com ', name: 'Blank', role: 'customer' }
+    const made = await own.post<{ email: string }>('/admin/users', await own.admin(), body)
+    expect([made.status, made.data.email]).toEqual([201, 'blank@example.com'])
+    const found = await own.get<object[]>(
+      `/admin/users?email=${encodeURIComponent(' blank@example.com ')}`,
+      await own.admin(),
+    )
+    expect(found.data).toMatchObject([{ email: 'blank@example.com' }])
+    expect((await own.post('/auth/login', undefined, { email: 'a b@example.com', password: PASSWORD })).status).toBe(
+      422,
+    )
+  } finally {
+    await own.stop()
+  }
+})
+
 describe('a clock that was ahead for a moment', () => {
   test('ends no session, voids no activation and forgets no address', async () => {
     const ahead = await startPanel()

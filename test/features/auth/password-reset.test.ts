@@ -52,7 +52,7 @@ async function sendMails({ context } = panel): Promise<void> {
 /** The reset mails that a user has got. */
 async function resetMails(email: string) {
   await sendMails()
-  return smtp.to(email).filter(({ parsed }) => parsed.subject === 'Set a new password')
+  return smtp.to(email).filter(({ subject }) => subject === 'Set a new password')
 }
 
 /** The token of a user's newest mail. */

@@ -290,7 +290,7 @@ describe('the owner', () => {
       await subjects()
     }
     const mails = panel.smtp.mails.slice(sent).filter(({ recipients }) => recipients.includes(ada.email))
-    expect(mails.map(({ parsed }) => parsed.subject)).toEqual(['Many failed attempts to log in to your account'])
+    expect(mails.map(({ subject }) => subject)).toEqual(['Many failed attempts to log in to your account'])
     expect(mails[0]?.text.replaceAll('\n', ' ')).toContain('ask for a new password')
     const { data: log } = await panel.get<object[]>('/audit-log?action=auth.throttle', await panel.login(ada.email))
     expect(log).toMatchObject([{ action: 'auth.throttle', result: 'success' }])
@@ -301,7 +301,7 @@ describe('the owner', () => {
     for (let i = 0; i < 12; i++) await changePassword(ada.token, 'wrong password')
     const told = 'Many wrong passwords in a session of your account'
     expect(await subjects()).toContain(told)
-    const mail = (await panel.mailsTo(ada.email)).find(({ parsed }) => parsed.subject === told)
+    const mail = (await panel.mailsTo(ada.email)).find(({ subject }) => subject === told)
     expect(mail?.text.replaceAll('\n', ' ')).toContain('end that session')
   })
 })

@@ -16,6 +16,9 @@ const DEFAULTS = {
   max_api_keys_per_user: 50,
   require_code_for_api_keys: false,
   api_key_self_rotation: false,
+  panel_name: null,
+  language: 'en',
+  time_zone: 'UTC',
 }
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 

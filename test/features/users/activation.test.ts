@@ -31,7 +31,7 @@ describe('an invitation', () => {
     const { email, activation } = await invite()
     const [mail, ...others] = await panel.mailsTo(email)
     expect(others).toEqual([])
-    expect([mail?.recipients, mail?.parsed.subject]).toEqual([[email], 'Your new account'])
+    expect([mail?.recipients, mail?.subject]).toEqual([[email], 'Your new account'])
     expect(LINK.exec(mail?.text ?? '')?.[1]).toBe(activation.token)
     // Nothing that somebody typed is in it but the address.
     expect(mail?.text).not.toMatch(/7\*7|49/)
