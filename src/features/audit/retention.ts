@@ -1,5 +1,5 @@
 /** Deletes audit entries that are older than they are to be kept, so that the chain of the rest can still be proven. */
-import { asc, between, lte } from 'drizzle-orm'
+import { and, asc, between, desc, gte, lt, lte } from 'drizzle-orm'
 import { panel } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { nextTurn } from '../../core/next-turn.ts'
@@ -19,7 +19,7 @@ export type Retention = ReturnType<typeof createRetention>
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Entries in one transaction, for which all others wait. */
-const BATCH = 5000
+const BATCH = 2000
 /** Entries of one statement, for which everybody waits. */
 const SLICE = 250
 const ONLY_ROW = 1
@@ -30,14 +30,20 @@ export function createRetention({ store, clock, record, days }: RetentionOptions
     const [oldest] = await tx.select().from(auditLog).orderBy(asc(auditLog.id)).limit(1)
     // A day of grace, so that it happens once a day: each deletion makes an entry itself.
     if (!oldest || oldest.createdAt >= before - DAY_MS) return false
-    const batch = await tx
-      .select({ id: auditLog.id, hash: auditLog.hash, createdAt: auditLog.createdAt })
-      .from(auditLog)
-      .where(lte(auditLog.id, oldest.id + BATCH - 1))
-      .orderBy(asc(auditLog.id))
+    const batch = between(auditLog.id, oldest.id, oldest.id + BATCH - 1)
     // Only up to the first that is to be kept: the chain has no holes, whatever a clock that was wrong has written.
-    const kept = batch.findIndex(({ createdAt }) => createdAt >= before)
-    const last = batch.at(kept === -1 ? -1 : kept - 1)
+    const [kept] = await tx
+      .select({ id: auditLog.id })
+      .from(auditLog)
+      .where(and(batch, gte(auditLog.createdAt, before)))
+      .orderBy(asc(auditLog.id))
+      .limit(1)
+    const [last] = await tx
+      .select({ id: auditLog.id, hash: auditLog.hash })
+      .from(auditLog)
+      .where(kept ? and(batch, lt(auditLog.id, kept.id)) : batch)
+      .orderBy(desc(auditLog.id))
+      .limit(1)
     if (!last) return false
     const horizon = { entryId: last.id, hash: last.hash }
     await tx
