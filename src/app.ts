@@ -73,6 +73,7 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
 /** The routes that the OpenAPI document describes. */
 function routes(context: Context, guard: Guard) {
   const { apiKeys, audit, settings, sites, pages, subscriptions, users } = context
+  const { administration, throttle } = context
   const { login, sessions, password, passwordReset, emailChange, twoFactor, tokens } = context
   const answerOnce = createAnswerOnce(context.idempotency)
   const api = new Elysia({ ...strict, prefix: '/api/v1' })
@@ -87,7 +88,7 @@ function routes(context: Context, guard: Guard) {
     .use(adminSubscriptionRoutes({ guard, subscriptions, answerOnce }))
     .use(adminSessionRoutes({ guard, sessions, getUser: users.get }))
     .use(adminApiKeyRoutes({ guard, apiKeys, getUser: users.get }))
-    .use(administrationRoutes({ guard, administration: context.administration }))
+    .use(administrationRoutes({ guard, administration, throttle, getUser: users.get }))
     .use(settingRoutes({ guard, settings }))
     .use(auditRoutes({ guard, audit }))
   return new Elysia(strict).use(healthRoutes({ guard, check: context.health.check })).use(api)

@@ -38,6 +38,9 @@ const documentation = {
       '',
       'Requests are closed: an unknown field is refused. Responses are open: later versions add fields, and values to those that',
       'list what is known. A method that a path does not take is 405, with the others in `Allow`.',
+      '',
+      'A change that is answered with 503 may or may not have been made. Send an `Idempotency-Key` with what creates something, and',
+      'repeat it with the same key; look before you repeat anything else.',
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },
@@ -87,7 +90,9 @@ function tidy(document: Document): Document {
   )
   const responses = extractTitled(errors, schemas)
   const components = { ...documentation.components, headers: headerComponents, responses, schemas }
-  return { ...document, openapi: '3.1.0', paths: paths as Document['paths'], components }
+  const { info, servers, tags } = document
+  // In the order in which somebody reads it.
+  return { openapi: '3.1.0', info, servers, tags, paths: paths as Document['paths'], components }
 }
 
 /** As a reader needs them: by tag, and each as its routes are written down. Login is the first. */

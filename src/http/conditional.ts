@@ -89,8 +89,10 @@ function send({ set, visit: { request, responseHeaders } }: Context, representat
     return undefined
   }
   if (coding === undefined) return body
-  responseHeaders.set('content-encoding', coding)
-  return compressed(representation, coding).then((bytes) => new Response(bytes as Bun.BodyInit))
+  return compressed(representation, coding).then((bytes) => {
+    responseHeaders.set('content-encoding', coding)
+    return new Response(bytes as Bun.BodyInit)
+  })
 }
 
 /** Of a page that is remembered, once. */

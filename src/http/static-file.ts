@@ -17,13 +17,11 @@ export type StaticFile = {
 export type StaticFileOptions = {
   contentType: string
   contentSecurityPolicy: string
-  /** Called once, when somebody asks: the start need not wait for it. */
+  /** Called when somebody asks: the start need not wait for it, and what is sent compressed need not stay in memory. */
   load(): Promise<Uint8Array | string>
   /** Whether it is compressed already, as images are. */
   isCompressed?: boolean
 }
-
-type Loaded = { content: Uint8Array | string; hash: string }
 
 const IMMUTABLE = 'max-age=31536000, immutable'
 /** Kept, but asked for each time: a new version must show at once. */
@@ -32,44 +30,44 @@ const REVALIDATED = 'no-cache'
 const VERSION_LENGTH = 16
 
 export function staticFile({ contentType, contentSecurityPolicy, load, isCompressed }: StaticFileOptions): StaticFile {
-  let loading: Promise<Loaded> | undefined
+  let hash: string | undefined
   const coded = new Map<Coding, Promise<Uint8Array>>()
 
-  function loaded(): Promise<Loaded> {
-    loading ??= load().then((content) => ({ content, hash: Bun.SHA256.hash(content, 'hex') }))
-    return loading
+  async function hashOf(): Promise<string> {
+    hash ??= Bun.SHA256.hash(await load(), 'hex')
+    return hash
   }
 
-  async function bodyIn(coding: Coding | undefined, { content }: Loaded): Promise<Uint8Array | string> {
-    if (coding === undefined) return content
+  /** Once for all who ask at the same time. */
+  function compressed(coding: Coding): Promise<Uint8Array> {
     let body = coded.get(coding)
     if (!body) {
-      body = compress(content, coding)
+      body = load().then((content) => compress(content, coding))
       coded.set(coding, body)
+      body.catch(() => coded.delete(coding))
     }
     return body
   }
 
-  const version = async () => (await loaded()).hash.slice(0, VERSION_LENGTH)
+  const version = async () => (await hashOf()).slice(0, VERSION_LENGTH)
 
   return {
     version,
 
     async send({ request, responseHeaders }, asked) {
-      const file = await loaded()
       const coding = isCompressed ? undefined : preferredCoding(request.headers.get('accept-encoding'))
-      const etag = `"${file.hash}"`
+      const etag = `"${await hashOf()}"`
+      const isKnown = matchesTag(request.headers.get('if-none-match'), etag)
+      const body = isKnown ? null : await (coding === undefined ? load() : compressed(coding))
+      // Only now: an error of what is above has headers of its own.
       responseHeaders.set('etag', coding === undefined ? etag : codedTag(etag, coding))
       responseHeaders.set('cache-control', asked === (await version()) ? IMMUTABLE : REVALIDATED)
-      if (!isCompressed) responseHeaders.append('vary', 'Accept-Encoding')
-      if (matchesTag(request.headers.get('if-none-match'), etag)) {
-        responseHeaders.delete('content-type')
-        return new Response(null, { status: 304 })
-      }
-      responseHeaders.set('content-type', contentType)
       responseHeaders.set('content-security-policy', contentSecurityPolicy)
-      if (coding !== undefined) responseHeaders.set('content-encoding', coding)
-      return new Response((await bodyIn(coding, file)) as Bun.BodyInit)
+      if (!isCompressed) responseHeaders.append('vary', 'Accept-Encoding')
+      if (isKnown) responseHeaders.delete('content-type')
+      else responseHeaders.set('content-type', contentType)
+      if (!isKnown && coding !== undefined) responseHeaders.set('content-encoding', coding)
+      return new Response(body as Bun.BodyInit | null, { status: isKnown ? 304 : 200 })
     },
   }
 }

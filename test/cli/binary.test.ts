@@ -143,7 +143,7 @@ describe('a fresh installation', () => {
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '')
     expect(assets).toHaveLength(4)
     for (const asset of assets) {
-      const response = await panel.request(asset)
+      const response = await panel.request(new URL(asset, `${panel.origin}/api/docs`).href.slice(panel.origin.length))
       expect([asset, response.status]).toEqual([asset, 200])
       expect(response.headers.get('content-type')).toMatch(/^(text\/(css|javascript)|image\/png)/)
       expect((await response.bytes()).length).toBeGreaterThan(100)

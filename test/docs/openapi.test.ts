@@ -194,6 +194,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('begins with the login', () => {
+    expect(Object.keys(document)).toEqual(['openapi', 'info', 'servers', 'tags', 'paths', 'components'])
     expect(operations[0]?.[0]).toBe('POST /api/v1/auth/login')
     const order = document.tags.map(({ name }) => name)
     const ranks = operations.map(([, { tags }]) => order.indexOf(tags[0] ?? ''))

@@ -27,7 +27,9 @@ beforeAll(async () => {
     hostname: '127.0.0.1',
     async fetch({ method, url, headers, body }) {
       const { pathname, search } = new URL(url)
-      const response = await fetch(`${panel.origin}${pathname}${search}`, { method, headers, body })
+      // Handed on as it comes, compressed or not.
+      const init = { method, headers, body, decompress: false }
+      const response = await fetch(`${panel.origin}${pathname}${search}`, init)
       if (response.status !== 429) return response
       refusals++
       panel.clock.advance(Number(response.headers.get('retry-after')))

@@ -1,18 +1,29 @@
-/** `/admin/users/:id/email`, `/2fa/reset` and `/unlock`: how an administrator lets a user in again. */
+/** `/admin/users/:id/email`, `/2fa/reset`, `/throttle` and `/unlock`: how an administrator lets a user in again. */
 import { Elysia, t } from 'elysia'
+import { sendResource } from '../../http/conditional.ts'
 import { envelope } from '../../http/envelope.ts'
 import type { Guard } from '../../http/guard.ts'
 import { operation } from '../../http/operation.ts'
 import { idParams, toInteger } from '../../http/schema.ts'
 import { callerOf } from '../../http/visit.ts'
+import type { Users } from '../users/users.ts'
 import type { Administration } from './administration.ts'
 import * as model from './model.ts'
+import type { Throttle } from './throttle.ts'
 
 const tag = 'Users'
 const OWN_FACTORS =
   'Needs the password of the administrator who asks and, with two-factor authentication on, a code, which an API key cannot prove.'
 
-export function administrationRoutes({ guard, administration }: { guard: Guard; administration: Administration }) {
+export type AdministrationRoutesOptions = {
+  guard: Guard
+  administration: Administration
+  throttle: Throttle
+  /** @throws AppError `not_found` */
+  getUser: Users['get']
+}
+
+export function administrationRoutes({ guard, administration, throttle, getUser }: AdministrationRoutesOptions) {
   return new Elysia({ prefix: '/admin/users/:id' })
     .use(guard)
     .post(
@@ -56,6 +67,27 @@ export function administrationRoutes({ guard, administration }: { guard: Guard; 
         }),
         params: idParams('User id'),
         body: model.OwnFactors,
+      },
+    )
+    .get(
+      '/throttle',
+      async ({ params, set, visit }) => {
+        const { id } = await getUser(toInteger(params.id))
+        return sendResource({ set, visit }, model.toThrottle(await throttle.stateOf(id)))
+      },
+      {
+        ...operation('admin', {
+          id: 'getUserThrottle',
+          summary: 'Show how much an account is being guessed at',
+          description:
+            'From addresses that the account was not logged in from within 30 days. A login from one of those, a session and an API key are not slowed down by it.',
+          scope: 'users:read',
+          tag,
+          conditional: true,
+          data: model.ThrottleModel,
+          errors: ['not_found'],
+        }),
+        params: idParams('User id'),
       },
     )
     .post(

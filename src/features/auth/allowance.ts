@@ -34,12 +34,17 @@ export function spendAllowance(
   used: UsedAllowance | undefined,
   nowMs: number,
 ): UsedAllowance | undefined {
+  if (nextUseAt(policy, used, nowMs) !== undefined) return undefined
   const uses = usesOf(policy, used, nowMs)
-  const delayMs = delayAfter(policy, Math.ceil(uses))
-  // A use in the future was noted while the clock was ahead: nobody waits until that time comes.
-  const isTooEarly = used !== undefined && used.usedAt <= nowMs && nowMs - used.usedAt < delayMs
-  if (isTooEarly) return undefined
   return { emptyAt: Math.ceil(nowMs + (uses + 1) * policy.longestDelayMs), usedAt: nowMs }
+}
+
+/** @returns when the next use is possible, in milliseconds since the epoch; undefined where it is at once */
+export function nextUseAt(policy: AllowancePolicy, used: UsedAllowance | undefined, nowMs: number): number | undefined {
+  // A use in the future was noted while the clock was ahead: nobody waits until that time comes.
+  if (used === undefined || used.usedAt > nowMs) return undefined
+  const at = used.usedAt + delayAfter(policy, Math.ceil(usesOf(policy, used, nowMs)))
+  return at > nowMs ? at : undefined
 }
 
 function delayAfter({ free, firstDelayMs, longestDelayMs }: AllowancePolicy, uses: number): number {

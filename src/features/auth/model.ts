@@ -18,6 +18,7 @@ import {
 } from '../../http/schema.ts'
 import type { ApiKey } from '../api-keys/api-keys.ts'
 import type { Session } from './sessions.ts'
+import type { ThrottleState } from './throttle.ts'
 
 /** Its length is checked before anything is looked up or hashed; the rules for new passwords are the service's. */
 const password = () =>
@@ -114,6 +115,13 @@ export const SessionModel = t.Object(
   },
   { additionalProperties: false, title: 'Session' },
 )
+export const ThrottleModel = t.Object(
+  {
+    failed_attempts: wholeOut({ minimum: 0, examples: [3], description: 'Those that are not forgotten yet' }),
+    next_attempt_at: nullable({ ...timestampOut(), description: 'Null: one is possible now' }),
+  },
+  { additionalProperties: false, title: 'Throttle' },
+)
 export const TwoFactorSetupModel = t.Object(
   {
     secret: t.String({ examples: ['JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'], description: 'The seed, in base32' }),
@@ -130,6 +138,13 @@ export const RecoveryCodesModel = t.Object(
   },
   { additionalProperties: false, title: 'RecoveryCodes' },
 )
+
+export function toThrottle({ failedAttempts, nextAttemptAt }: ThrottleState) {
+  return {
+    failed_attempts: failedAttempts,
+    next_attempt_at: nextAttemptAt === null ? null : formatTimestamp(nextAttemptAt),
+  }
+}
 
 /** The contract's User. */
 export function toUser({ id, email, name, role }: typeof users.$inferSelect) {

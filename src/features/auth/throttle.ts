@@ -1,5 +1,5 @@
 /** Throttles guesses at an account, over all addresses, without letting a stranger lock the owner out. */
-import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { type Caller, panel } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
@@ -7,10 +7,11 @@ import { sessionIdOf } from '../../core/principal.ts'
 import { isPassing } from '../../db/failures.ts'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries, Store } from '../../db/store.ts'
-import { knownAddresses, strangers, users } from '../../db/tables.ts'
+import { strangers, users } from '../../db/tables.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import {
   type AllowancePolicy,
+  nextUseAt,
   readAllowances,
   resetAllowance,
   resetAllowances,
@@ -20,6 +21,7 @@ import {
   usesOf,
   writeAllowance,
 } from './allowance.ts'
+import { findAddress, forgetOldAddresses, noteLogin, noteReset } from './known-addresses.ts'
 import type { Notify } from './notices.ts'
 import type { WriteAs } from './write-as.ts'
 
@@ -55,53 +57,11 @@ const NOTICE = 'notice'
 const doorOfAddress = (addressGroup: string): Door => `door address ${addressGroup}`
 const doorOfSession = (caller: Caller): Door => `door session ${sessionIdOf(caller)}`
 
-const isAddress = and(
-  eq(knownAddresses.userId, given('userId')),
-  eq(knownAddresses.addressGroup, given('addressGroup')),
-)
 const findUser = prepared((queries) =>
   queries
     .select({ id: users.id })
     .from(users)
     .where(eq(users.id, given('userId')))
-    .prepare(),
-)
-const findAddress = prepared((queries) =>
-  queries
-    .select({ lastLoginAt: knownAddresses.lastLoginAt, resetAt: knownAddresses.resetAt })
-    .from(knownAddresses)
-    .where(isAddress)
-    .prepare(),
-)
-const forgetOldAddresses = prepared((tx) =>
-  tx
-    .delete(knownAddresses)
-    .where(
-      and(
-        lt(knownAddresses.lastLoginAt, given('since')),
-        or(isNull(knownAddresses.resetAt), lt(knownAddresses.resetAt, given('since'))),
-      ),
-    )
-    .prepare(),
-)
-const noteLogin = prepared((tx) =>
-  tx
-    .insert(knownAddresses)
-    .values({ userId: given('userId'), addressGroup: given('addressGroup'), lastLoginAt: given('now') })
-    .onConflictDoUpdate({
-      target: [knownAddresses.userId, knownAddresses.addressGroup],
-      set: { lastLoginAt: given('now'), resetAt: null },
-    })
-    .prepare(),
-)
-const noteReset = prepared((tx) =>
-  tx
-    .insert(knownAddresses)
-    .values({ userId: given('userId'), addressGroup: given('addressGroup'), lastLoginAt: 0, resetAt: given('now') })
-    .onConflictDoUpdate({
-      target: [knownAddresses.userId, knownAddresses.addressGroup],
-      set: { resetAt: given('now') },
-    })
     .prepare(),
 )
 const countAtStrangers = prepared((tx) =>
@@ -111,6 +71,13 @@ const countAtStrangers = prepared((tx) =>
     .onConflictDoUpdate({ target: strangers.id, set: { failedAttempts: sql`${strangers.failedAttempts} + 1` } })
     .prepare(),
 )
+
+export type ThrottleState = {
+  /** Attempts that are not forgotten yet. */
+  failedAttempts: number
+  /** In milliseconds since the epoch; null where one is possible now. */
+  nextAttemptAt: number | null
+}
 
 export type ThrottleOptions = {
   store: Store
@@ -248,6 +215,16 @@ export function createThrottle(options: ThrottleOptions) {
         await noteLogin(tx).run({ userId, addressGroup, now })
       } else {
         await noteReset(tx).run({ userId, addressGroup, now })
+      }
+    },
+
+    /** How much an account is being guessed at from addresses that it does not know, and when the next attempt is possible. */
+    async stateOf(userId: number): Promise<ThrottleState> {
+      const now = clock.now()
+      const used = (await readAllowances(store.read, userId, [STRANGERS])).get(STRANGERS)
+      return {
+        failedAttempts: Math.ceil(usesOf(ATTEMPTS, used, now)),
+        nextAttemptAt: nextUseAt(ATTEMPTS, used, now) ?? null,
       }
     },
 

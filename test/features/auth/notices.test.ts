@@ -82,14 +82,14 @@ describe('a notice', () => {
     await panel.context.apiKeys.createFor(operator, ada.id, { name: 'Made on the server' })
     await panel.context.twoFactor.reset(operator, ada.id)
     await panel.context.emailChange.replace(operator, ada.id, 'moved@example.com')
-    const [, ...mails] = await mailsTo(ada)
     const subjects = [
       'Your password was set',
       'A new API key was created',
       'Two-factor authentication is off',
       'Your email address was changed',
     ]
-    expect(mails.map(({ subject }) => subject)).toEqual(subjects)
+    const mails = (await mailsTo(ada)).filter(({ subject }) => subject !== 'Two-factor authentication is on')
+    expect(mails.map(({ subject }) => subject).sort()).toEqual(subjects.sort())
     for (const { text } of mails) {
       expect(text).toContain('The operator of the panel did this. If you did not expect it, ask the operator.')
       expect(text).not.toContain('If it was you')
