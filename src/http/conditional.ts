@@ -1,4 +1,4 @@
-/** Conditional requests (RFC 9110 §13): 304 to who has the answer already, 412 to who has seen something else. */
+/** Conditional requests (RFC 9110 §13): 304 when the client's copy is current, 412 when it is not what would be changed. */
 import type { Awaitable } from '../core/awaitable.ts'
 import { AppError } from '../core/errors.ts'
 import type { Page } from '../core/page.ts'

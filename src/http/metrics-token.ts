@@ -1,4 +1,4 @@
-/** Who may read the metrics: where a token is set, whoever sends it as `Authorization: Bearer`, and nobody else. */
+/** Guards the metrics: where a token is set, a request has to send it as `Authorization: Bearer`. */
 import { timingSafeEqual } from 'node:crypto'
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
@@ -6,7 +6,7 @@ import { describeAddress } from '../limiter/address.ts'
 import type { Limiter, Policy } from '../limiter/limiter.ts'
 import { readBearer } from './bearer.ts'
 
-/** Requests without the right token, by address. One with it is let through all the same: it may stand behind the same address. */
+/** Requests without the right token, by address. One with it always gets through: it may come from the same address. */
 const REFUSALS: Policy = { name: 'metrics', limit: 10, windowSeconds: 60 }
 
 export type MetricsTokenOptions = {

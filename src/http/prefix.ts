@@ -5,8 +5,8 @@ const PREFIX = /^(?:\/[A-Za-z0-9._~-]+){1,8}$/
 const MAX_LENGTH = 200
 
 /**
- * Of the header that proxies send which strip a prefix. It needs no trusted proxy: a client that makes one up leads nobody
- * but itself astray, since no response with it is kept for another.
+ * Of the header that proxies send which strip a prefix. It needs no trusted proxy: a client that makes one up misleads
+ * only itself, since no response with it is kept for another.
  *
  * @returns such as `/panel`; empty at the root
  */

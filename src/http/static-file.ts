@@ -38,7 +38,7 @@ export function staticFile({ contentType, contentSecurityPolicy, load, isCompres
     return hash
   }
 
-  /** Once for all who ask at the same time. */
+  /** Once for all clients that ask at the same time. */
   function compressed(coding: Coding): Promise<Uint8Array> {
     let body = coded.get(coding)
     if (!body) {

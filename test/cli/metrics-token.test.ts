@@ -1,4 +1,4 @@
-/** The token of the metrics, on the compiled binary: who may read them, by which header, and that the token stays a secret. */
+/** The token of the metrics, on the compiled binary: which requests may read them, and that the token stays a secret. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { type Installation, install, type RunningBinary, until } from '../harness/binary.ts'
@@ -84,7 +84,7 @@ describe('without the token', () => {
     }
   })
 
-  test('a query does no harm to who sends the header, and an odd request is 401 too', async () => {
+  test('a query does no harm beside the right header, and an odd request is 401 too', async () => {
     expect((await scrape(right, '?access_token=x')).status).toBe(200)
     expect(await sendRaw(url, 'GET //[ HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 401 ')
     expect((await fetch(new URL('/', url), { headers: right })).status).toBe(404)

@@ -53,7 +53,7 @@ test('a large list comes as gzip, and is the same as without', async () => {
     expect(headers.get('x-ratelimit-limit')).toBeTruthy()
   }
   expect((JSON.parse(plain.body.toString()) as { data: unknown[] }).data).toHaveLength(60)
-  // Twice from what is remembered, also for somebody who does not take it.
+  // Again from what is remembered, with and without the coding.
   expect((await get(LARGE, { 'accept-encoding': 'gzip' })).body.equals(coded.body)).toBe(true)
   expect((await get(LARGE, { 'accept-encoding': 'identity' })).body.equals(plain.body)).toBe(true)
 })
