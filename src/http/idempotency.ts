@@ -7,11 +7,16 @@ import { type Envelope, envelope } from './envelope.ts'
 import { forwardedPrefix } from './prefix.ts'
 import { callerOf, type Visit } from './visit.ts'
 
-export type Creation<Result> = {
+export type Creation<Result, Data> = {
   message: string
   /** 201 when absent. */
   status?: 200 | 201
-  toData(result: Result): unknown
+  toData(result: Result): Data
+  /**
+   * Asked before a repetition is answered, where what was created can go to somebody else. Throws what the caller is told who
+   * may not see it now.
+   */
+  requireVisible?(data: Data): Promise<void>
   /** What a repetition is told where the answer holds a secret that must not be kept: how to get on without it. */
   insteadOfSecret?(result: Result): string
 }
@@ -19,10 +24,10 @@ export type Creation<Result> = {
 type Context = { set: { status?: number | string }; visit: Visit; query: object; body: unknown }
 
 /** Answers what `work` created; a repetition with the same Idempotency-Key is answered the same again, and creates nothing. */
-export type AnswerOnce = <Result>(
+export type AnswerOnce = <Result, Data>(
   context: Context,
   work: (conclude?: Conclude<Result>) => Promise<Result>,
-  creation: Creation<Result>,
+  creation: Creation<Result, Data>,
 ) => Promise<string | Envelope<unknown>>
 
 /** The longest key that is taken, in characters. */
@@ -31,7 +36,7 @@ export const MAX_KEY_LENGTH = 255
 const KEY = /^(?:"((?:[ !#-[\]-~]|\\["\\])+)"|([!#-+\--:<-~]+))$/
 
 export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
-  return async (context, work, { message, status = 201, toData, insteadOfSecret }) => {
+  return async (context, work, { message, status = 201, toData, requireVisible, insteadOfSecret }) => {
     const { set, visit } = context
     set.status = status
     const header = visit.request.headers.get('idempotency-key')
@@ -52,7 +57,9 @@ export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
     )
     const kept = 'result' in outcome ? { body: bodyOf(outcome.result) } : outcome.kept
     if ('conflict' in kept) throw new AppError('conflict', kept.conflict)
-    if (status === 201) tellLocation(visit, JSON.parse(kept.body).data)
+    const { data } = JSON.parse(kept.body)
+    if (!('result' in outcome)) await requireVisible?.(data)
+    if (status === 201) tellLocation(visit, data)
     if ('result' in outcome) return kept.body
     visit.responseHeaders.set('idempotent-replayed', 'true')
     return kept.body
@@ -87,6 +94,12 @@ function fingerprintOf({ visit, query, body }: Context): string {
   // What a key does about itself is about another one with each key.
   const self =
     caller.rights.access === 'key' && caller.credential.kind === 'api_key' ? caller.credential.keyId : undefined
-  const withoutCode = (name: string, value: unknown) => (name === 'totp_code' ? undefined : value)
-  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound, self], withoutCode))
+  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound, self], canonical))
+}
+
+/** For `JSON.stringify`: fields in one order, whatever order the client sent them in, and no fresh code. */
+function canonical(name: string, value: unknown): unknown {
+  if (name === 'totp_code') return undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -110,6 +110,34 @@ describe('a repeated request', () => {
     expect([first.status, again.status, again.data]).toEqual([201, 201, first.data])
   })
 
+  test('is told what is true of its user now, where what was created has gone to another customer', async () => {
+    const bob = await panel.customer()
+    const domain = newDomain()
+    const created = await createSite('moved', domain)
+    const { subscription_id } = created.data as unknown as { subscription_id: number }
+    await panel.patch(`/admin/subscriptions/${subscription_id}`, await panel.admin(), { user_id: bob.id })
+    const again = await createSite('moved', domain)
+    expect([again.status, again.error, again.data]).toEqual([403, 'forbidden', null])
+    expect(again.headers.get('idempotent-replayed')).toBeNull()
+    expect((await panel.get(`/sites/${created.data.id}`, bob.token)).status).toBe(200)
+  })
+
+  test('is the same with its fields in another order, at every depth', async () => {
+    const domain = newDomain()
+    const send = (rawBody: string) =>
+      panel.send<Site>('POST', '/sites', {
+        as: ada.token,
+        rawBody,
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'order' },
+      })
+    const first = await send(`{"domain":"${domain}","aliases":["a.${domain}","b.${domain}"]}`)
+    const second = await send(`{ "aliases": ["a.${domain}", "b.${domain}"], "domain": "${domain}" }`)
+    expect([first.status, second.status, second.data]).toEqual([201, 201, first.data])
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    // The order of a list says something.
+    expect((await send(`{"domain":"${domain}","aliases":["b.${domain}","a.${domain}"]}`)).status).toBe(409)
+  })
+
   test('of many at once is done once, and all get the same answer', async () => {
     const domain = newDomain()
     const answers = await Promise.all(Array.from({ length: 10 }, () => createSite('at-once', domain)))

@@ -74,6 +74,7 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
         return answerOnce({ set, visit, query, body }, (conclude) => sites.create(callerOf(visit), newSite, conclude), {
           message: 'Site created',
           toData: toSite,
+          requireVisible: ({ subscription_id }) => sites.requireSubscription(callerOf(visit), subscription_id),
         })
       },
       {

@@ -118,6 +118,11 @@ export function createSites(options: SitesOptions) {
       return (await findWithOwner(principal, ref, store.read)).site
     },
 
+    /** @throws AppError `not_found`, `forbidden` to a principal who may not see the sites of the subscription */
+    async requireSubscription(principal: Principal, subscriptionId: number): Promise<void> {
+      await findSubscription(principal, subscriptionId, store.read)
+    },
+
     /**
      * @param filter.subscriptionId undefined means the default one, and for an administrator all
      * @param filter.domain part of the domain or of an alias
