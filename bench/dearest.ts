@@ -34,6 +34,7 @@ const config = { ...loadConfig({}, {}), data, limitUser: 1_000_000, limitLogin: 
 const context = await createContext({ config, clock: systemClock, log: noLog })
 const app = createApp(context, () => '127.0.0.1')
 const rows: object[] = []
+context.readiness.set(true)
 try {
   const customer = await login(emailOf(CUSTOMER))
   const administrator = await login(emailOf(ADMINISTRATOR))

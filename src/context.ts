@@ -22,6 +22,7 @@ import { createRotateSelf } from './features/api-keys/self-rotation.ts'
 import { createAudit } from './features/audit/audit.ts'
 import { createIncidents } from './features/audit/incidents.ts'
 import { createRetention } from './features/audit/retention.ts'
+import { createAuditSums } from './features/audit/sums.ts'
 import { createCredentials } from './features/auth/credentials.ts'
 import { createNotify } from './features/auth/notices.ts'
 import { createAuthServices } from './features/auth/services.ts'
@@ -109,6 +110,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
   /** What nearly every service works with. */
   const essentials = { store, clock, audit, writeAs }
   const incidents = createIncidents({ store, clock, record: audit })
+  const auditSums = createAuditSums({ store, clock, append: auditLog.append })
   const settings = createSettings(essentials)
   const retention = createRetention({
     store,
@@ -200,6 +202,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
     every(RESET_FLUSH_MS, passwordReset.flush, storageLog, 'password resets not written'),
     every(THROTTLE_FLUSH_MS, throttle.flush, storageLog, 'users not told of many failed attempts'),
     every(CLOCK_MS, async () => void isSteady(), log, 'the clock was not looked at'),
+    every(INCIDENT_FLUSH_MS, auditSums.flush, storageLog, 'sums of the audit log not written'),
     every(INCIDENT_FLUSH_MS, incidents.flush, storageLog, 'failures and refusals not written to the audit log'),
     every(RETENTION_MS, pruneAudit, log, 'old audit entries not deleted'),
     every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
@@ -227,6 +230,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
     incidents,
     retention,
     usage,
+    auditSums,
     apiKeys,
     rotateSelf,
     expiryNotices,

@@ -126,6 +126,7 @@ test('what acts for a caller writes through `writeAs`, which proves the caller i
     'src/features/api-keys/expiry-notices.ts',
     'src/features/audit/incidents.ts',
     'src/features/audit/retention.ts',
+    'src/features/audit/sums.ts',
     'src/features/auth/services.ts',
     'src/features/auth/throttle.ts',
     'src/features/auth/usage.ts',

@@ -59,3 +59,29 @@ export const auditHorizon = sqliteTable('audit_horizon', {
   entryId: integer('entry_id').notNull(),
   hash: text().notNull(),
 })
+
+/**
+ * What an account has done beyond its budget of entries, counted until the sum of it becomes an entry: in the transaction
+ * of what it counts, so that nothing is lost in between.
+ */
+export const auditSums = sqliteTable(
+  'audit_sums',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    /** Of all that is the same in what is summed up, as JSON. */
+    key: text().notNull().unique(),
+    accountId: integer('account_id').notNull(),
+    actorId: integer('actor_id'),
+    credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
+    credentialId: integer('credential_id'),
+    address: text(),
+    action: text().notNull(),
+    targetType: text('target_type'),
+    firstTargetId: integer('first_target_id'),
+    lastTargetId: integer('last_target_id'),
+    firstAt: integer('first_at').notNull(),
+    lastAt: integer('last_at').notNull(),
+    times: integer().notNull(),
+  },
+  (table) => [index('audit_sums_account_id').on(table.accountId), index('audit_sums_first_at').on(table.firstAt)],
+)

@@ -7,6 +7,7 @@ import allowances from '../../drizzle/0004_allowances.sql' with { type: 'text' }
 import severalResetLinks from '../../drizzle/0005_several-reset-links.sql' with { type: 'text' }
 import selfRotation from '../../drizzle/0006_self-rotation.sql' with { type: 'text' }
 import boundedWork from '../../drizzle/0007_bounded-work.sql' with { type: 'text' }
+import auditSums from '../../drizzle/0008_audit-sums.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -23,4 +24,5 @@ export const migrations: readonly Migration[] = [
   { name: '0005_several-reset-links', sql: severalResetLinks },
   { name: '0006_self-rotation', sql: selfRotation },
   { name: '0007_bounded-work', sql: boundedWork },
+  { name: '0008_audit-sums', sql: auditSums },
 ]

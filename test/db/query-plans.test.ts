@@ -48,6 +48,7 @@ function jobs(): Record<string, () => unknown> {
     'usage.flush': context.usage.flush,
     'passwordReset.flush': context.passwordReset.flush,
     'throttle.flush': context.throttle.flush,
+    'auditSums.flush': context.auditSums.flush,
     'incidents.flush': context.incidents.flush,
     pruneAudit: context.retention.prune,
     'expiryNotices.send': context.expiryNotices.send,

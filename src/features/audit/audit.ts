@@ -6,10 +6,12 @@ import type { PageRequest } from '../../core/page.ts'
 import { eachGiven, given, prepared } from '../../db/prepared.ts'
 import type { Queries, ReadStore } from '../../db/store.ts'
 import { auditClockSteps, auditHorizon, auditLog } from '../../db/tables.ts'
+import { createBudget } from './budget.ts'
 import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
 import { writeDetails } from './details.ts'
 import type { AuditEvent } from './events.ts'
 import { type AuditFilter, listEntries } from './list.ts'
+import { type Append, countEntry } from './sums.ts'
 
 export type { AuditEntry, AuditFilter }
 
@@ -46,12 +48,19 @@ const findEntry = prepared((tx) =>
 const SUCCESS: Outcome = { result: 'success', reason: null, times: 1 }
 
 export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }) {
-  const record: RecordAudit = async (tx, actor, { action, accountId, target, details = {} }, outcome = SUCCESS) => {
+  const budget = createBudget({ clock })
+
+  const append: Append = async (tx, entry) => {
     // Nobody comes between the read and the insert: there is one writing transaction at a time, over all processes.
     const last = await newest(tx)
+    const placed = { id: last.id + 1, createdAt: clock.now(), ...entry }
+    await add(tx, { ...placed, hash: hashEntry(last.hash, placed) })
+    if (placed.createdAt < last.createdAt) await addClockStep(tx).run({ entryId: placed.id })
+  }
+
+  const record: RecordAudit = async (tx, actor, event, outcome = SUCCESS) => {
+    const { action, accountId, target, details = {} } = event
     const entry = {
-      id: last.id + 1,
-      createdAt: clock.now(),
       ...describe(actor),
       action,
       accountId,
@@ -60,12 +69,13 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
       ...outcome,
       details: writeDetails(details),
     }
-    await add(tx, { ...entry, hash: hashEntry(last.hash, entry) })
-    if (entry.createdAt < last.createdAt) await addClockStep(tx).run({ entryId: entry.id })
+    if (accountId === null || outcome !== SUCCESS || budget.take(actor, event, entry.details)) return append(tx, entry)
+    return countEntry(tx, { ...entry, accountId }, clock.now())
   }
 
   return {
     record,
+    append,
 
     /** The newest first. */
     list: (page: PageRequest, filter?: AuditFilter) => listEntries(store, page, filter),

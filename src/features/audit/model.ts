@@ -46,7 +46,11 @@ export const AuditEntryModel = t.Object(
     reason: nullable(
       t.String({ examples: ['invalid credentials'], description: 'The `error` of the answer; null for a success' }),
     ),
-    times: wholeOut({ minimum: 1, examples: [1], description: 'Failures and refusals of one kind are summed up' }),
+    times: wholeOut({
+      minimum: 1,
+      examples: [1],
+      description: 'Failures and refusals of one kind are summed up, and so is what an account does beyond its budget',
+    }),
     details: t.Object({}, { additionalProperties: true, description: 'What belongs to the action, by name' }),
   },
   { additionalProperties: false, title: 'AuditEntry' },

@@ -1,0 +1,46 @@
+/** How much an account may write into the audit log in a day: what is more is summed up, so that nobody fills the disk. */
+import type { AuditedActor } from '../../core/actor.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { AuditEvent } from './events.ts'
+
+/** What a customer does with sites and subscriptions must not hide what is done with credentials: a budget each. */
+type Pool = 'resources' | 'credentials'
+
+/** Bytes of a day and an account. */
+const BUDGET: Record<Pool, number> = { resources: 512 * 1024, credentials: 256 * 1024 }
+/** About what an entry takes besides its details, in the table and in its indexes. */
+const ENTRY_BYTES = 400
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export type Budget = ReturnType<typeof createBudget>
+
+/** Counted in memory: a restart, which no customer can bring about, begins a new day. */
+export function createBudget({ clock }: { clock: Clock }) {
+  let day = Number.NaN
+  let used = new Map<string, number>()
+
+  return {
+    /** @returns whether there is room for an entry, which is then taken */
+    take(actor: AuditedActor, event: AuditEvent, details: string): boolean {
+      const pool = poolOf(actor, event)
+      if (pool === undefined) return true
+      const today = Math.floor(clock.now() / DAY_MS)
+      if (today !== day) {
+        day = today
+        used = new Map()
+      }
+      const key = `${pool} ${event.accountId}`
+      const bytes = (used.get(key) ?? 0) + ENTRY_BYTES + details.length
+      if (bytes > BUDGET[pool]) return false
+      used.set(key, bytes)
+      return true
+    },
+  }
+}
+
+/** @returns undefined for what is always told: by administrators, the operator and the panel, and what proves who one is */
+function poolOf(actor: AuditedActor, { action, accountId }: AuditEvent): Pool | undefined {
+  if (actor.kind !== 'user' || actor.role !== 'customer' || accountId !== actor.userId) return undefined
+  if (action.startsWith('site.') || action.startsWith('subscription.')) return 'resources'
+  return action.startsWith('api_key.') || action.startsWith('session.') ? 'credentials' : undefined
+}
