@@ -21,8 +21,8 @@ export type RestoreMark = {
  */
 const LOCK_FILE = 'ncp.lock'
 
-/** For the moment in which another process only asks whether it is alone. */
-const SHARE_WAIT_MS = 1000
+/** Milliseconds: for the moment in which another process only asks whether it is alone. */
+const WAIT_TO_SHARE = 'PRAGMA busy_timeout = 1000'
 
 /**
  * Holds the directory as one of many.
@@ -44,7 +44,7 @@ export function shareDirectory(directory: string, { isPanel = false } = {}): () 
 }
 
 function takeShare(database: Database): void {
-  database.run(`PRAGMA busy_timeout = ${SHARE_WAIT_MS}`)
+  database.run(WAIT_TO_SHARE)
   database.run('BEGIN')
   database.query('SELECT count(*) FROM sqlite_schema').get()
 }
@@ -53,7 +53,7 @@ function takeShare(database: Database): void {
 function takePanel(database: Database): void {
   // There would be a file for it.
   database.run('PRAGMA journal_mode = MEMORY')
-  database.run(`PRAGMA busy_timeout = ${SHARE_WAIT_MS}`)
+  database.run(WAIT_TO_SHARE)
   database.run('BEGIN IMMEDIATE')
 }
 
