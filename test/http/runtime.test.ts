@@ -15,6 +15,7 @@ beforeAll(() => {
     development: false,
     async fetch(request) {
       asked++
+      if (request.url.endsWith('/later')) await Bun.sleep(1)
       if (request.url.endsWith('/refuse')) return new Response('refused', { status: 413 })
       return new Response(`read ${(await request.text()).length}`)
     },
@@ -47,7 +48,15 @@ test('whoever expects 100 is told to go on before anybody looked at the request 
   expect(asked).toBe(before + 1)
 })
 
+test('a request sent behind one that is not answered yet closes the connection, and both go unanswered (RFC 9112 §9.3.2)', async () => {
+  const before = asked
+  const second = ['GET / HTTP/1.1', 'Host: localhost', '', '']
+  expect(await send([...head('/later', 'Content-Length: 3'), `abc${second.join('\r\n')}`])).toBe('')
+  // The first was done all the same, as an API key or a site would have been created.
+  expect(asked).toBe(before + 1)
+})
+
 test('the page about proxies names each of them', () => {
   const page = readFileSync(new URL('../../docs/operations/proxy.md', import.meta.url), 'utf8')
-  for (const words of ['trailers', 'empty line', '100-continue']) expect(page).toContain(words)
+  for (const words of ['trailers', 'empty line', '100-continue', 'pipelined']) expect(page).toContain(words)
 })
