@@ -247,10 +247,10 @@ describe('NCP_LOG_FILE', () => {
     expect(ids).toContain(answer.headers.get('x-request-id'))
   })
 
-  test('that can not be opened is told before anything is made', async () => {
+  test('that cannot be opened is told before anything is made', async () => {
     const environment = { NCP_LOG_FILE: 'no/such/place/ncp.log', NCP_DATA: 'unmade' }
     const { exitCode, stderr } = await here.run(['serve', '--port', '0'], { environment })
-    expect([exitCode, stderr]).toEqual([3, "ncp: NCP_LOG_FILE: can't open no/such/place/ncp.log (ENOENT)\n"])
+    expect([exitCode, stderr]).toEqual([3, 'ncp: NCP_LOG_FILE: cannot open no/such/place/ncp.log (ENOENT)\n'])
     expect(existsSync(here.path('unmade'))).toBe(false)
   })
 })

@@ -131,5 +131,7 @@ test('user delete takes a user with everything, and never the last administrator
 
 test('a demo has no place among real users', async () => {
   await run('user', 'create', '--email', 'real@example.com', '--password-stdin')
+  // A second panel would be refused for being one.
+  await panel.stop()
   await fails(3, '--demo: wants a data directory of its own', 'serve', '--demo', '--port', '0')
 })
