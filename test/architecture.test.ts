@@ -107,6 +107,7 @@ test('only what is in db/ knows SQLite', () => {
     'src/db/data-lock.ts',
     'src/db/disk-worker.ts',
     'src/db/migrate.ts',
+    'src/db/newest.ts',
     'src/db/placed-files.ts',
     'src/db/proof.ts',
     'src/db/schema.ts',

@@ -36,6 +36,13 @@ export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout, validateStream: true })
 }
 
+/** Resolves when everything that was printed is with its reader. */
+export function flushed(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write('', () => resolve())
+  })
+}
+
 /** A reader that has gone, as in `ncp serve | head -1`, is no reason to stop: there is only nobody to tell. */
 export function ignoreClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {

@@ -10,6 +10,7 @@ import { addBackup } from './backup.ts'
 import { addCert } from './cert.ts'
 import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
+import { addDoctor } from './doctor.ts'
 import { exitCode } from './exit.ts'
 import { explain } from './explain.ts'
 import { addHealth } from './health.ts'
@@ -44,6 +45,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addBackup(program)
   addMigrate(program)
   addHealth(program)
+  addDoctor(program)
   addConfig(program)
   addCert(program)
   addSystemd(program)

@@ -11,6 +11,13 @@ export type PanelAddress = {
   tls: boolean
 }
 
+export type PanelAnswer = {
+  status: number
+  /** Status line and headers, as they were sent. */
+  head: string
+  body: string
+}
+
 /** @throws Error when the panel doesn't answer, or not with 200 */
 export async function checkItself(address: PanelAddress): Promise<void> {
   const { status } = await askPanel(address, '/livez')
@@ -22,7 +29,7 @@ export async function checkItself(address: PanelAddress): Promise<void> {
  *
  * @throws Error when there is no answer in time
  */
-export function askPanel(address: PanelAddress, path: string): Promise<{ status: number; body: string }> {
+export function askPanel(address: PanelAddress, path: string): Promise<PanelAnswer> {
   const { host, port, tls } = address
   return new Promise((resolve, reject) => {
     // Whether clients trust the certificate is not the question here.
@@ -40,7 +47,10 @@ export function askPanel(address: PanelAddress, path: string): Promise<{ status:
     socket.on('close', () => {
       const status = /^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]
       if (status === undefined) fail('no answer')
-      else resolve({ status: Number(status), body: answer.slice(answer.indexOf('\r\n\r\n') + 4) })
+      else {
+        const end = answer.indexOf('\r\n\r\n')
+        resolve({ status: Number(status), head: answer.slice(0, end), body: answer.slice(end + 4) })
+      }
     })
   })
 }

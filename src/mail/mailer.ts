@@ -14,6 +14,8 @@ export type Mail = {
 }
 
 export type Mailer = {
+  /** Connects, goes over to TLS and logs in, as for an email. @throws Error that says what failed */
+  verify(): Promise<void>
   /**
    * @param signal cuts the connection
    * @throws Error when the server didn't take the mail, or gave no answer in time
@@ -60,6 +62,11 @@ export function createMailer({ server, from, panelName, publicUrl }: MailerOptio
   let transport: Transporter | undefined
 
   return {
+    async verify() {
+      const { createTransport } = await import('nodemailer')
+      await createTransport(options).verify()
+    },
+
     async send({ to, subject, text }, signal) {
       // Loaded with the first mail: the start need not wait for it.
       transport ??= (await import('nodemailer')).createTransport(options)

@@ -15,6 +15,7 @@ const FUNCTIONS = {
   mmap: { args: [ptr, u64, i32, i32, i32, i64], returns: ptr },
   clock_gettime: { args: [i32, ptr], returns: i32 },
   _exit: { args: [i32], returns: none },
+  adjtimex: { args: [ptr], returns: i32 },
 } as const
 
 type Libc = ReturnType<typeof open>

@@ -1,0 +1,46 @@
+/** The backups: made as often as the settings say, and readable. */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Backup, backupDirectory, listBackups } from '../../backup/catalogue.ts'
+import { storedSetting } from '../../db/newest.ts'
+import { count, humanBytes, humanTime } from '../units.ts'
+import { needsPanel } from './data-directory.ts'
+import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
+
+const HOUR_MS = 3_600_000
+const DEFAULT_INTERVAL_HOURS = 24
+
+export function checkBackups({ config, clock }: Situation): Finding[] {
+  const absent = needsPanel(config.data)
+  if (absent) return absent
+  const stored = storedSetting(join(config.data, 'ncp.db'), 'backupIntervalHours')
+  const interval = typeof stored === 'number' ? stored : DEFAULT_INTERVAL_HOURS
+  const directory = backupDirectory(config)
+  const newest = listBackups(directory).at(-1)
+  if (!newest) {
+    const why = interval === 0 ? 'scheduled backups are off' : 'a running panel makes the first one'
+    return [warning(`there is no backup in ${directory}; ${why}`, "'ncp backup create' makes one now")]
+  }
+  const damage = incomplete(newest)
+  if (damage !== undefined)
+    return [failed(`the newest backup, ${newest.path}, ${damage}`, "'ncp backup create' makes another")]
+  const hours = Math.floor((clock.now() - newest.createdAt) / HOUR_MS)
+  const message = `the newest of ${humanTime(newest.createdAt)}, ${humanBytes(newest.bytes)}`
+  if (interval > 0 && hours > 2 * interval) {
+    return [
+      warning(
+        `${message}, is ${count(hours, 'hour')} old, and one is due every ${interval}`,
+        'is the panel running? its log says why a backup fails',
+      ),
+    ]
+  }
+  return [ok(message, "'ncp backup verify' reads all of it; keep copies on another machine")]
+}
+
+/** By the sizes alone: reading it takes as long as it is large. */
+function incomplete({ path, manifest }: Backup): string | undefined {
+  const wrong = manifest.files.find((file) => {
+    return statSync(join(path, file.path), { throwIfNoEntry: false })?.size !== file.size
+  })
+  return wrong && `is damaged: ${wrong.path} is missing, or not as long as it was`
+}

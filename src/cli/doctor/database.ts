@@ -1,0 +1,39 @@
+/** The versions of the program, of its runtime and of the database, and whether they fit. */
+import { join } from 'node:path'
+import { version } from '../../../package.json' with { type: 'json' }
+import { explainOpening } from '../../db/failures.ts'
+import { readMigrationStates } from '../../db/migrate.ts'
+import { count } from '../units.ts'
+import { needsPanel } from './data-directory.ts'
+import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
+
+export function checkVersions(): Finding[] {
+  return [ok(`ncp ${version} with Bun ${Bun.version} on ${process.platform} ${process.arch}`)]
+}
+
+export function checkDatabase({ config: { data } }: Situation): Finding[] {
+  const absent = needsPanel(data)
+  if (absent) return absent
+  const path = join(data, 'ncp.db')
+  try {
+    const states = readMigrationStates(path)
+    const foreign = states.find(({ isOurs }) => !isOurs)
+    if (foreign) {
+      return [
+        failed(`${path} was migrated by another version (${foreign.name})`, 'run that version, or restore a backup'),
+      ]
+    }
+    const pending = states.filter(({ appliedAt }) => appliedAt === undefined)
+    if (pending.length > 0) {
+      return [
+        warning(
+          `${count(pending.length, 'migration')} of this version are not applied yet`,
+          "the next start applies them; 'ncp migrate up' does it now",
+        ),
+      ]
+    }
+    return [ok(`${path} has the schema of this version, ${states.at(-1)?.name}`)]
+  } catch (error) {
+    throw explainOpening(error, path)
+  }
+}

@@ -1,0 +1,50 @@
+/** What a check of `ncp doctor` finds: how it is, in one sentence, and what to do next. */
+import type { Config } from '../../config/schema.ts'
+import type { Clock } from '../../core/clock.ts'
+import { explain } from '../explain.ts'
+
+export type Status = 'ok' | 'warning' | 'failed'
+
+export type Finding = {
+  status: Status
+  message: string
+  /** What to do, where there is something. */
+  next?: string | undefined
+}
+
+export type Situation = { config: Config; clock: Clock }
+
+/** Looks, changes nothing, and finds one thing or several. May throw: then it has failed, for the reason of the error. */
+export type Check = (situation: Situation) => Finding[] | Promise<Finding[]>
+
+export const ok = (message: string, next?: string): Finding => ({ status: 'ok', message, next })
+export const warning = (message: string, next?: string): Finding => ({ status: 'warning', message, next })
+export const failed = (message: string, next?: string): Finding => ({ status: 'failed', message, next })
+
+/** `problems`, or what there is to say when there are none. */
+export function orOk(problems: Finding[], message: string): Finding[] {
+  return problems.length > 0 ? problems : [ok(message)]
+}
+
+const PATIENCE_MS = 10_000
+
+/** Runs a check for ten seconds at most: a name server or a mail server may never answer. */
+export async function bounded(look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<Finding[]>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS, [failed(`gave no answer within ${PATIENCE_MS / 1000} seconds`)])
+  })
+  try {
+    return await Promise.race([looked(look), timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function looked(look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await look()
+  } catch (error) {
+    return [failed(explain(error))]
+  }
+}

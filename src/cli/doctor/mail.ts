@@ -1,0 +1,32 @@
+/** The mail server: reached, over TLS, with the right password; and an email through it where that is asked for. */
+import { configuredMailer } from '../../mail/mailer.ts'
+import { hostOf } from './certificate.ts'
+import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
+
+/** @param sendTo gets an email */
+export async function checkMail({ config }: Situation, sendTo: string | undefined): Promise<Finding[]> {
+  const mailer = configuredMailer(config, async () => hostOf(config.publicUrl)[0] ?? 'ncp')
+  if (!mailer || !config.mailServer) {
+    const next = 'set smtp_url_file, mail_from and public_url'
+    const message =
+      'no mail server is set: nobody can reset a password by email, or is told of what happens to an account'
+    return [sendTo === undefined ? warning(message, next) : failed(message, next)]
+  }
+  const { host, port, credentials } = config.mailServer
+  const signal = AbortSignal.timeout(9000)
+  try {
+    await mailer.verify()
+    if (sendTo === undefined)
+      return [ok(`${host} port ${port} takes emails${credentials ? ' and the password' : ''}`, '--send-mail sends one')]
+    const text = 'This email was sent by ncp doctor on the server of the panel. It works.'
+    await mailer.send({ to: sendTo, subject: 'Test email of the panel', text }, signal)
+    return [ok(`${host} port ${port} took an email to ${sendTo}`, 'look whether it arrives, and not as spam')]
+  } catch (error) {
+    return [
+      failed(
+        `${host} port ${port}: ${(error as Error).message}`,
+        'look at the address, the port, the password and the certificate of the mail server',
+      ),
+    ]
+  }
+}

@@ -1,0 +1,141 @@
+/** The panel itself: whether one runs, alone, on its port, and what it says of its own health. */
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { version } from '../../../package.json' with { type: 'json' }
+import { codeOf } from '../../core/error-code.ts'
+import { askPanel, localHost } from '../../lifecycle/self-check.ts'
+import { holdsPanel } from './data-directory.ts'
+import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
+
+type Checks = Record<string, { status: string; reason: string | null }>
+type Port = { what: string; setting: string; host: string | undefined; port: number }
+
+/** Where the panel answers on this machine; undefined where none does. */
+export async function answeringPanel({ config: { host, port, tls } }: Situation) {
+  const address = { host: localHost(host), port, tls }
+  const answer = port === 0 ? undefined : await askPanel(address, '/livez').catch(() => undefined)
+  return answer?.status === 200 && isOurs(answer.head) ? address : undefined
+}
+
+/** What no other program sends: the contract's headers. */
+export function isOurs(head: string): boolean {
+  return /^x-request-id:/im.test(head) && /^x-ratelimit-remaining:/im.test(head)
+}
+
+export async function checkPanel(situation: Situation): Promise<Finding[]> {
+  const { config } = situation
+  const processes = holdsPanel(config.data) ? serversOf(config.data) : []
+  if (processes.length > 1) {
+    const ids = processes.join(', ')
+    return [
+      failed(
+        `several panels run on ${config.data} (processes ${ids})`,
+        'stop all but one: each counts limits of its own',
+      ),
+    ]
+  }
+  const address = await answeringPanel(situation)
+  if (!address) return [await notAnswering(situation, processes[0])]
+  const [own, running] = [await healthOf(address), await versionOf(address)]
+  if (running !== undefined && running !== version) {
+    own.push(warning(`the panel that runs is version ${running}, and this program is ${version}`, 'restart the panel'))
+  }
+  return [ok(`it answers on ${address.host} port ${address.port}`), ...own]
+}
+
+async function notAnswering({ config }: Situation, process: string | undefined): Promise<Finding> {
+  if (process !== undefined) {
+    return failed(
+      `it runs (process ${process}) and does not answer on port ${config.port}`,
+      'look at its log; does it run with other settings?',
+    )
+  }
+  const free = await portProblem({ what: 'the panel', setting: 'port', host: config.host, port: config.port })
+  return (
+    free ?? warning(`no panel runs, and port ${config.port} is free`, "start it: 'systemctl start ncp', or 'ncp serve'")
+  )
+}
+
+/** What it tells operators alone is in its log; the reasons here are those of `/readyz?verbose`. */
+async function healthOf(address: Parameters<typeof askPanel>[0]): Promise<Finding[]> {
+  const { status, body } = await askPanel(address, '/readyz?verbose')
+  const { data, message } = JSON.parse(body) as { data: { checks: Checks } | null; message: string }
+  if (status !== 200) return [failed(message, 'its log says more')]
+  return Object.entries(data?.checks ?? {})
+    .filter(([, check]) => check.status !== 'ok')
+    .map(([name, { reason }]) => warning(`${name} ${reason}`, 'its log says more'))
+}
+
+async function versionOf(address: Parameters<typeof askPanel>[0]): Promise<string | undefined> {
+  const { body } = await askPanel(address, '/api/docs/openapi.yaml')
+  return /^ {2}version: "?([\w.+-]+)"?$/m.exec(body)?.[1]
+}
+
+/** The ports beside the panel's own. */
+export async function checkPorts(situation: Situation): Promise<Finding[]> {
+  const { config } = situation
+  const isRunning = (await answeringPanel(situation)) !== undefined
+  const { metricsPort, metricsHost, acmeDomains, acmeWebroot, acmeHttpPort } = config
+  const ports: Port[] = []
+  // A running panel holds its own.
+  if (metricsPort && !isRunning) {
+    ports.push({ what: 'the metrics', setting: 'metrics_port', host: metricsHost, port: metricsPort })
+  }
+  if (acmeDomains.length > 0 && acmeWebroot === undefined) {
+    ports.push({ what: 'the proof to the authority', setting: 'acme_http_port', host: undefined, port: acmeHttpPort })
+  }
+  const problems = (await Promise.all(ports.map(portProblem))).filter((problem) => problem !== undefined)
+  return problems.length > 0 ? problems : [ok('no other port is needed that is not free')]
+}
+
+/** @returns undefined for a port that can be opened */
+function portProblem({ what, setting, host, port }: Port): Promise<Finding | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error) => {
+      const code = codeOf(error)
+      if (code === 'EADDRINUSE') {
+        resolve(
+          failed(
+            `port ${port} of ${what} is held by another program`,
+            `'ss -tlnp' names it; stop it, or change ${setting}`,
+          ),
+        )
+      } else if (code === 'EACCES') {
+        const open = `sysctl net.ipv4.ip_unprivileged_port_start=${port}`
+        resolve(
+          failed(
+            `port ${port} of ${what} needs a privilege that the panel does not have`,
+            `'${open}', or change ${setting}`,
+          ),
+        )
+      } else resolve(failed(`port ${port} of ${what} cannot be opened (${code})`, `change ${setting} or the host`))
+    })
+    server.listen({ port, ...(host !== undefined && { host }), exclusive: true }, () =>
+      server.close(() => resolve(undefined)),
+    )
+  })
+}
+
+/** @returns the ids of the processes that serve from a data directory, as far as this user may see them */
+function serversOf(data: string): string[] {
+  const database = realpathSync(join(data, 'ncp.db'))
+  try {
+    return readdirSync('/proc').filter((id) => /^\d+$/.test(id) && id !== `${process.pid}` && serves(id, database))
+  } catch {
+    // A system without /proc.
+    return []
+  }
+}
+
+function serves(id: string, database: string): boolean {
+  try {
+    if (!readFileSync(`/proc/${id}/cmdline`, 'utf8').split('\0').includes('serve')) return false
+    const folder = `/proc/${id}/fd`
+    return readdirSync(folder).some((descriptor) => readlinkSync(`${folder}/${descriptor}`) === database)
+  } catch {
+    // Gone by now, or of another user.
+    return false
+  }
+}

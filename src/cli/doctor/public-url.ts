@@ -1,0 +1,123 @@
+/** The way from outside: the name of the public URL, the panel behind it, and whether that sees who calls. */
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { askPanel, type PanelAddress } from '../../lifecycle/self-check.ts'
+import { fingerprintAt, hostOf } from './certificate.ts'
+import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
+import { answeringPanel } from './panel.ts'
+
+const FETCH_TIMEOUT_MS = 5000
+/** Through the public URL, between two of our own: fewer could be somebody else's. */
+const PROBES = 5
+
+export async function checkName({ config: { publicUrl } }: Situation): Promise<Finding[]> {
+  const [host] = hostOf(publicUrl)
+  if (host === undefined)
+    return [ok('public_url is not set, so there is no name to look up', 'emails with links need it')]
+  if (isIP(host) !== 0) return [ok(`${host} is an address`)]
+  let addresses: string[]
+  try {
+    addresses = (await lookup(host, { all: true })).map(({ address }) => address)
+  } catch (error) {
+    return [
+      failed(
+        `${host} is not known to DNS (${(error as NodeJS.ErrnoException).code})`,
+        'add an A or AAAA record, or correct public_url',
+      ),
+    ]
+  }
+  const own = new Set(Object.values(networkInterfaces()).flatMap((found) => found?.map(({ address }) => address) ?? []))
+  const isHere = addresses.some((address) => own.has(address))
+  return [
+    ok(
+      `${host} is ${addresses.join(', ')}${isHere ? '' : ', which is a proxy, a router or another machine, not an address of this one'}`,
+    ),
+  ]
+}
+
+export async function checkProxy(situation: Situation): Promise<Finding[]> {
+  const { publicUrl, trustedProxies } = situation.config
+  if (publicUrl === undefined) {
+    return [
+      ok(
+        'public_url is not set, so the way from outside is not tried',
+        'behind a proxy, trusted_proxies has to name it',
+      ),
+    ]
+  }
+  const direct = await answeringPanel(situation)
+  if (!direct) return [ok('no panel runs, so the way from outside is not tried')]
+  const failure = await outsideProblem(publicUrl)
+  if (failure) return [failure]
+  if (!(await hasProxy(publicUrl, direct))) {
+    if (trustedProxies.length === 0) return [ok(`${publicUrl} leads straight to this panel`)]
+    return [ok(`${publicUrl} leads straight to this panel`, 'trusted_proxies is only for a proxy in front')]
+  }
+  if (await sharesBucket(publicUrl, direct)) {
+    return [
+      failed(
+        'requests through the proxy count as those of this machine: the panel does not see who calls, and all share one limit',
+        'name the proxy in trusted_proxies, and have it send X-Forwarded-For',
+      ),
+    ]
+  }
+  if (trustedProxies.length > 0)
+    return [ok(`${publicUrl} leads to this panel by a proxy, whose X-Forwarded-For is believed`)]
+  return [
+    warning(
+      `${publicUrl} leads to this panel by a proxy, and trusted_proxies is empty: all clients may count as one`,
+      'name the address of the proxy in trusted_proxies; GET /api/v1/auth/sessions shows what the panel sees',
+    ),
+  ]
+}
+
+async function outsideProblem(publicUrl: string): Promise<Finding | undefined> {
+  try {
+    const { status, headers } = await probe(publicUrl)
+    if (headers.has('x-request-id') && headers.has('x-ratelimit-remaining')) return undefined
+    return failed(
+      `${publicUrl} does not lead to a panel (status ${status} without its headers)`,
+      'look at the proxy, or correct public_url',
+    )
+  } catch (error) {
+    return failed(
+      `${publicUrl} does not answer: ${(error as Error).message}`,
+      'look at DNS, firewall, proxy and certificate',
+    )
+  }
+}
+
+function probe(publicUrl: string): Promise<Response> {
+  return fetch(`${publicUrl}/livez`, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
+}
+
+/** Another certificate, plain HTTP behind HTTPS, or another port: somebody stands in between. */
+async function hasProxy(publicUrl: string, direct: PanelAddress): Promise<boolean> {
+  const { hostname, protocol, port } = new URL(publicUrl)
+  const publicPort = Number(port) || (protocol === 'https:' ? 443 : 80)
+  if (!direct.tls || protocol !== 'https:') return direct.tls !== (protocol === 'https:') || publicPort !== direct.port
+  const [outside, inside] = await Promise.all([
+    fingerprintAt(hostname.replace(/^\[(.*)\]$/, '$1'), publicPort),
+    fingerprintAt(direct.host, direct.port),
+  ])
+  return outside !== inside
+}
+
+/**
+ * Whether what comes through the public URL is counted at the address of this machine. The panel tells nobody what address it
+ * sees, but each answer tells how many requests that address has left.
+ */
+async function sharesBucket(publicUrl: string, direct: PanelAddress): Promise<boolean> {
+  const before = await remaining(direct)
+  for (let count = 0; count < PROBES; count++) await probe(publicUrl)
+  const after = await remaining(direct)
+  // A window that began anew in between would be more, and says nothing.
+  return before !== undefined && after !== undefined && before - after > PROBES
+}
+
+async function remaining(direct: PanelAddress): Promise<number | undefined> {
+  const { head } = await askPanel(direct, '/livez')
+  const left = /^x-ratelimit-remaining: (\d+)/im.exec(head)?.[1]
+  return left === undefined ? undefined : Number(left)
+}
