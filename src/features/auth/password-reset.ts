@@ -33,6 +33,8 @@ export type PasswordResetOptions = {
   publicUrl: string
 }
 
+type ResetRequest = { email: string; stranger: Stranger }
+
 export type PasswordReset = ReturnType<typeof createPasswordReset>
 
 /** ASVS V6.5.5: what is sent out of band lives ten minutes. */
@@ -49,8 +51,11 @@ const MAX_WAITING = 1000
 
 export function createPasswordReset(options: PasswordResetOptions) {
   const { writeAs, clock, deletableBefore, log, audit, incidents, putMail, findWording, publicUrl } = options
-  /** By email, who asked first. */
-  const waiting = new Map<string, Stranger>()
+  /**
+   * By email and address group: a request from an address that the user knows has an allowance of its own, and must not be
+   * lost because a stranger asked for the same email a moment before.
+   */
+  const waiting = new Map<string, ResetRequest>()
   let answering = Promise.resolve()
 
   /** Tokens from earlier emails stay valid. @returns false when it is too early for another email */
@@ -106,11 +111,11 @@ export function createPasswordReset(options: PasswordResetOptions) {
   async function answerAll(): Promise<void> {
     const requests = [...waiting]
     waiting.clear()
-    for (const [email, stranger] of requests) {
-      await answer(email, stranger).catch((err) => {
+    for (const [key, request] of requests) {
+      await answer(request.email, request.stranger).catch((err) => {
         log.error({ err }, 'a password reset could not be written')
         // Somebody has been told that a mail will come: what passes by itself is waited for.
-        if (isPassing(err) && !waiting.has(email)) waiting.set(email, stranger)
+        if (isPassing(err) && !waiting.has(key)) waiting.set(key, request)
       })
     }
   }
@@ -122,10 +127,11 @@ export function createPasswordReset(options: PasswordResetOptions) {
      *
      * @throws AppError `unavailable` when too many wait
      */
-    request(stranger: Stranger, email: string): void {
+    request(stranger: Stranger, wanted: string): void {
       if (waiting.size >= MAX_WAITING) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
-      const key = normalizeEmail(email)
-      if (!waiting.has(key)) waiting.set(key, stranger)
+      const email = normalizeEmail(wanted)
+      const key = `${email} ${stranger.origin.group}`
+      if (!waiting.has(key)) waiting.set(key, { email, stranger })
     },
 
     /** Issues tokens for what was asked, and puts down the mails. Never throws; a failure is logged. */

@@ -160,6 +160,18 @@ describe('the mail', () => {
     expect(await resetMails(ada.email)).toHaveLength(sent + 1)
   })
 
+  test('is sent to the owner, also where a stranger asked a moment before', async () => {
+    const ada = await panel.customer()
+    const { passwordReset } = panel.context
+    for (const sent of [1, 1]) {
+      passwordReset.request(stranger, ada.email)
+      expect(await resetMails(ada.email)).toHaveLength(sent)
+    }
+    passwordReset.request(stranger, ada.email)
+    expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
+    expect(await resetMails(ada.email)).toHaveLength(2)
+  })
+
   test('is sent also after the clock was ahead when the last one was', async () => {
     const ada = await panel.customer()
     panel.clock.advance(365 * 24 * 3600)
