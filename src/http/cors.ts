@@ -33,8 +33,6 @@ const EXPOSED = [
   'X-Request-Id',
   'X-API-Key-Expires',
   'X-API-Key-Warning',
-  'Idempotent-Replayed',
-  'WWW-Authenticate',
 ].join(', ')
 
 /** On a path that nothing serves: the page is to see the 404, and not a network error. */
