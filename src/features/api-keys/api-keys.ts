@@ -21,7 +21,7 @@ import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
 import { noRenewal, renewalOf } from './renewal.ts'
 import type { ApiKeyChanges, NewApiKey } from './requests.ts'
-import { type ApiKey, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
+import { type ApiKey, earliest, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
 import { newSecret } from './secret.ts'
 import { SELF_ROTATION_IS_OFF } from './self-rotation.ts'
 
@@ -243,7 +243,7 @@ export function createApiKeys(options: ApiKeysOptions) {
             : {
                 previousKeyHash: before.keyHash,
                 previousKeyPrefix: before.keyPrefix,
-                previousValidUntil: clock.now() + graceSeconds * 1000,
+                previousValidUntil: earliest(clock.now() + graceSeconds * 1000, before.expiresAt),
               }
         const row = await tx
           .update(apiKeys)

@@ -139,7 +139,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
           id: 'rotateApiKey',
           summary: 'Give an API key another secret',
           description:
-            'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, one before that no longer. Takes a `totp_code` where creating a key does.',
+            'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, or until the key expires; one before that no longer. Takes a `totp_code` where creating a key does.',
           tag,
           body: 'optional',
           idempotent: true,
@@ -166,7 +166,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
           id: 'rotateOwnApiKey',
           summary: 'Give the API key that asks another secret and a new expiry',
           description:
-            'For a key that was created with `can_rotate`, where the setting `api_key_self_rotation` is on. It lives as long as it did at first, from now on, and never beyond its `renewable_until`. The old secret works for a day, or until its own expiry; until then, neither rotates again. The user is told by email.',
+            'For a key that was created with `can_rotate`, where the setting `api_key_self_rotation` is on. It lives as long as it did at first, from now on, and never beyond its `renewable_until`. The old secret works for a day, or until its own expiry; until then, neither rotates again, unless the key would expire before. The user is told by email.',
           scope: null,
           confined: true,
           tag,

@@ -34,8 +34,15 @@ export function requireUnexpired({ expiresAt }: ApiKey, nowMs: number): void {
   throw new AppError('conflict', 'This API key has expired; create another')
 }
 
-/** Without the old secret of a rotation, once that has run out. */
+/** Without the old secret of a rotation, once that has run out, and with the time at which it does: it ends with its key. */
 export function withoutPast(row: ApiKey, nowMs: number): ApiKey {
-  const { previousValidUntil } = row
-  return previousValidUntil === null || previousValidUntil > nowMs ? row : { ...row, ...noPrevious }
+  const { previousValidUntil, expiresAt } = row
+  if (previousValidUntil === null) return row
+  if (previousValidUntil <= nowMs) return { ...row, ...noPrevious }
+  return { ...row, previousValidUntil: earliest(previousValidUntil, expiresAt) }
+}
+
+/** @param end in milliseconds since the epoch, as `expiresAt`, where null is never */
+export function earliest(end: number, expiresAt: number | null): number {
+  return expiresAt === null ? end : Math.min(end, expiresAt)
 }

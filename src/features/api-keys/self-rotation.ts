@@ -13,6 +13,7 @@ import type { Conclude } from '../idempotency/idempotency.ts'
 import type { CreatedApiKey } from './api-keys.ts'
 import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
+import { earliest } from './rows.ts'
 import { newSecret } from './secret.ts'
 
 /** How long the old secret works, if it does not end before by itself. */
@@ -53,10 +54,13 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
         throw new AppError('forbidden', 'This API key may not rotate itself: it was created without can_rotate')
       }
       const now = clock.now()
-      requireRested(before.previousValidUntil, credential.superseded === true, now)
+      if (credential.superseded) {
+        throw new AppError('conflict', 'This secret was replaced by a rotation already; use the new one')
+      }
+      const newEnd = Math.min(now + lifetimeMs, renewableUntil)
+      requireRested({ previousValidUntil: before.previousValidUntil, expiresAt, newEnd }, now)
 
       const { key, ...secret } = newSecret()
-      const newEnd = Math.min(now + lifetimeMs, renewableUntil)
       const row = await tx
         .update(apiKeys)
         .set({
@@ -92,13 +96,17 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
 }
 
 /**
- * One rotation at a time: a second one would end the secret before at once, and with it a script that has yet to notice.
+ * One rotation at a time: a second one would end the secret before at once, and with it a script that has yet to notice. That
+ * one ends in any case where the whole key would end first, as after a rotation by hand.
  *
  * @throws AppError `conflict`
  */
-function requireRested(previousValidUntil: number | null, isSuperseded: boolean, nowMs: number): void {
-  if (isSuperseded) throw new AppError('conflict', 'This secret was replaced by a rotation already; use the new one')
+function requireRested(
+  { previousValidUntil, expiresAt, newEnd }: { previousValidUntil: number | null; expiresAt: number; newEnd: number },
+  nowMs: number,
+): void {
   if (previousValidUntil === null || previousValidUntil <= nowMs) return
-  const end = formatTimestamp(previousValidUntil)
+  if (previousValidUntil >= expiresAt && newEnd > expiresAt) return
+  const end = formatTimestamp(earliest(previousValidUntil, expiresAt))
   throw new AppError('conflict', `The secret before this one works until ${end}; rotate again after that`)
 }

@@ -119,6 +119,14 @@ describe('rotating a key', () => {
     expect([await statusOf(old.key), await statusOf(rotated.key)]).toEqual([401, 200])
   })
 
+  test('tells no end of the old secret after that of the key', async () => {
+    const { id } = await create({ expires_at: after(DAY_SECONDS) })
+    const { data: rotated } = await rotate(id, { grace_seconds: 7 * DAY_SECONDS })
+    expect(rotated.previous_key?.valid_until).toBe(after(DAY_SECONDS))
+    const { data: changed } = await change(id, { expires_at: after(HOUR_SECONDS) })
+    expect(changed.previous_key?.valid_until).toBe(after(HOUR_SECONDS))
+  })
+
   test('again within the grace period ends the oldest', async () => {
     const first = await create()
     const second = (await rotate(first.id)).data

@@ -275,6 +275,17 @@ describe('a key', () => {
     expect((await rotate(rotated.key)).status).toBe(200)
   })
 
+  test('that its user has rotated does not end because the old secret would have to end before', async () => {
+    const { id, key, expires_at } = await renewable({ expires_at: after(3600) })
+    const body = { grace_seconds: 7 * DAY }
+    const rotated = (await panel.post<Created>(`/auth/api-keys/${id}/rotate`, ada.token, body)).data
+    expect(rotated.previous_key?.valid_until).toBe(expires_at as string)
+    panel.clock.advance(1800)
+    const again = await rotate(rotated.key)
+    expect([again.status, again.data?.expires_at]).toEqual([200, after(3600)])
+    expect([await statusOf(key), await statusOf(rotated.key)]).toEqual([401, 200])
+  })
+
   test('that has expired, is deleted, or whose user is disabled is 401', async () => {
     const keys = [await renewable({ expires_at: after(60) }), await renewable(), await renewable()]
     const [expired, deleted, disabled] = keys.map(({ key }) => key)
