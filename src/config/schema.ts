@@ -174,7 +174,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     type: 'text',
     default: undefined,
     parse: publicUrl,
-    help: 'https:// URL under which people reach the panel, for links in mails; required with NCP_SMTP_URL',
+    help: 'https:// URL under which people reach the panel, for links in emails; required with NCP_SMTP_URL',
   },
   mailServer: {
     env: 'NCP_SMTP_URL',

@@ -79,7 +79,7 @@ function toAppError(thrown: unknown): AppError | undefined {
   if (thrown instanceof AppError) return thrown
   if (isStorageFailure(thrown)) return storageUnavailable(thrown)
   if (thrown instanceof ParseError) {
-    return thrown.cause instanceof AppError ? thrown.cause : new AppError('bad_request', 'The body can not be read')
+    return thrown.cause instanceof AppError ? thrown.cause : new AppError('bad_request', 'The body cannot be read')
   }
   if (thrown instanceof ValidationError) {
     const { validator, value, type } = thrown

@@ -74,7 +74,7 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
   function remindOperator(): void {
     if (clock.now() - remindedAt < REMINDER_MS) return
     remindedAt = clock.now()
-    log.warn({}, 'no mail is sent, also to reset passwords: set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL')
+    log.warn({}, 'no email is sent, not even to reset a password: set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL')
   }
 
   /** Forgets what has expired and takes what is due, the most urgent first, for this process alone. */
@@ -87,7 +87,7 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
         .where(lte(outbox.expiresAt, deletableBefore()))
         .limit(SWEEP)
       const stale = await tx.delete(outbox).where(inArray(outbox.id, expired)).returning({ id: outbox.id })
-      for (const { id } of stale) log.warn({ mail: id }, 'mail given up: it was not sent in time')
+      for (const { id } of stale) log.warn({ mail: id }, 'email given up: it was not sent in time')
       if (!mailer) return []
       const due = await findDue(tx, now)
       if (due.length === 0) return []
@@ -109,13 +109,13 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
     } catch (error) {
       if (isPermanent(error)) {
         await store.write((tx) => tx.delete(outbox).where(eq(outbox.id, id)))
-        log.warn({ mail: id, attempt: attempts, ...reasonOf(error) }, 'mail refused for good: it is not sent again')
+        log.warn({ mail: id, attempt: attempts, ...reasonOf(error) }, 'email refused for good: it is not sent again')
         return
       }
       const delay = cut.signal.aborted ? 0 : retryDelay(attempts, expiresAt - createdAt)
       const nextAttemptAt = clock.now() + delay
       await store.write((tx) => tx.update(outbox).set({ nextAttemptAt }).where(eq(outbox.id, id)))
-      log.warn({ mail: id, attempt: attempts, retryInSeconds: delay / 1000, ...reasonOf(error) }, 'mail not sent')
+      log.warn({ mail: id, attempt: attempts, retryInSeconds: delay / 1000, ...reasonOf(error) }, 'email not sent')
       return
     }
     await store.write((tx) => tx.delete(outbox).where(eq(outbox.id, id)))

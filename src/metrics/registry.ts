@@ -115,7 +115,7 @@ export function createRegistry(sources: MetricSources): Registry {
   gauge('ncp_backup_newest_timestamp_seconds', 'When the newest backup was made; missing without one.', () =>
     inSeconds(sources.newestBackupAt()),
   )
-  gauge('ncp_outbox_waiting_mails', 'Mails that wait for the mail server.', sources.countWaitingMails)
+  gauge('ncp_outbox_waiting_mails', 'Emails that wait for the mail server.', sources.countWaitingMails)
 
   counter('process_cpu_seconds_total', 'Processor time, user and system, in seconds.', [], function* () {
     const { user, system } = process.cpuUsage()

@@ -17,6 +17,6 @@ const MAP_FAILED = -1
  */
 export function mapFile(descriptor: number, bytes: number): ArrayBuffer {
   const address = libc().mmap(null, bytes, PROT_READ, MAP_SHARED, descriptor, 0)
-  if (address === null || Number(address) === MAP_FAILED) throw new Error(`descriptor ${descriptor} can not be mapped`)
+  if (address === null || Number(address) === MAP_FAILED) throw new Error(`descriptor ${descriptor} cannot be mapped`)
   return toArrayBuffer(address, 0, bytes)
 }

@@ -291,7 +291,7 @@ describe('a mail server that is away', () => {
     const panel = await here.serve(PLAIN, { ...mailFrom(port), NCP_ADMIN_EMAIL: 'root@example.com' })
     const answer = await panel.send('POST', '/auth/password-reset', { body: { email: 'root@example.com' } })
     expect(answer.status).toBe(200)
-    await until('the line in the log', () => /"msg":"mail not sent".*ECONNREFUSED/.test(panel.stderr()))
+    await until('the line in the log', () => /"msg":"email not sent".*ECONNREFUSED/.test(panel.stderr()))
     await panel.stop()
 
     const back = await startSmtp()

@@ -74,10 +74,10 @@ describe('a warning', () => {
     const [status, { data }] = await readiness()
     expect([status, data?.checks.outbox]).toEqual([
       200,
-      { status: 'warning', reason: 'mails can not be sent; the log tells why' },
+      { status: 'warning', reason: 'emails cannot be sent; the log says why' },
     ])
     const { exitCode, stdout } = await health()
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('outbox\twarning: mails can not be sent')])
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('outbox\twarning: emails cannot be sent')])
     meddle('DELETE FROM outbox')
     expect((await readiness())[1].data?.checks.outbox).toEqual(OK)
   })

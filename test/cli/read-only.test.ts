@@ -77,7 +77,7 @@ describe.skipIf(!canFailDisk)('a file system that goes read-only', () => {
 
     disk.fail()
     await expectOnlyReads(panel, as)
-    expect(await readiness(panel)).toEqual([503, 'Not ready: disk can not be written'])
+    expect(await readiness(panel)).toEqual([503, 'Not ready: disk cannot be written'])
     // Nobody knows what of the log the disk has, and what was kept in memory can't be written.
     expect(await panel.stop()).toBe(4)
     expect(panel.stderr()).toContain('"msg":"not everything was written at the end"')

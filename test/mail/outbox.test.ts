@@ -159,7 +159,7 @@ describe('a mail', () => {
     await store.write((tx) => tx.update(table).set({ recipient: 'evil@example.com' }))
     await outbox.deliver()
     expect(smtp.mails).toEqual([])
-    expect(log.text()).toContain('mail not sent')
+    expect(log.text()).toContain('email not sent')
   })
 })
 
@@ -235,7 +235,15 @@ describe('a server that refuses', () => {
     await put({ text: 'https://panel.example.com/reset-password#token=secret' })
     await outbox.deliver()
     expect(log.lines).toEqual([
-      { mail: 1, attempt: 1, retryInSeconds: 30, code: 'EMESSAGE', command: 'DATA', status: 451, msg: 'mail not sent' },
+      {
+        mail: 1,
+        attempt: 1,
+        retryInSeconds: 30,
+        code: 'EMESSAGE',
+        command: 'DATA',
+        status: 451,
+        msg: 'email not sent',
+      },
     ])
   })
 

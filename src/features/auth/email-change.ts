@@ -118,7 +118,7 @@ export function createEmailChange(options: EmailChangeOptions) {
       const { userId } = caller
       const email = normalizeEmail(wanted)
       if (publicUrl === undefined) {
-        throw new AppError('conflict', 'This panel sends no mail, so it can not prove an address; ask the operator')
+        throw new AppError('conflict', 'This panel sends no emails, so it cannot prove an address; ask the operator')
       }
       // Before the password, of which a right one would count as an attempt in vain.
       await requireOtherEmail(store.read, userId, email)

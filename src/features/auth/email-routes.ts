@@ -17,7 +17,7 @@ export function emailRoutes({ guard, emailChange }: { guard: Guard; emailChange:
       async ({ visit, body }) => {
         const { email, password, totp_code: totpCode } = body
         await emailChange.request(callerOf(visit), { email, password, totpCode })
-        return envelope(null, 'A mail is on its way to the new address')
+        return envelope(null, 'An email is on its way to the new address')
       },
       {
         ...operation('session', {
@@ -28,7 +28,7 @@ export function emailRoutes({ guard, emailChange }: { guard: Guard; emailChange:
           tag,
           body: true,
           data: t.Null(),
-          message: 'A mail is on its way to the new address',
+          message: 'An email is on its way to the new address',
           errors: ['invalid_credentials', 'two_factor_required', 'two_factor_invalid', 'conflict'],
         }),
         body: model.EmailChange,
@@ -43,7 +43,7 @@ export function emailRoutes({ guard, emailChange }: { guard: Guard; emailChange:
       {
         ...openOperation({
           id: 'confirmEmailChange',
-          summary: 'Move the account with the token from the mail',
+          summary: 'Confirm the new address with the token from the email',
           description:
             'Works once. Sessions and API keys stay, password resets that were mailed to the old address are void.',
           tag,

@@ -33,7 +33,7 @@ const newPassword = () =>
 /** For what a user with two-factor authentication on proves with both factors. */
 const codeWhenEnrolled = () => t.Optional({ ...totpCode(), description: 'Required with two-factor authentication on' })
 const mailedToken = () =>
-  text({ maxLength: 128, examples: ['Zm9vYmFy…'], description: 'From the mail or the activation' })
+  text({ maxLength: 128, examples: ['Zm9vYmFy…'], description: 'From the email or the activation' })
 
 export const LoginRequest = closed({
   email: emailAddress(),

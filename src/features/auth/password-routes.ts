@@ -40,18 +40,18 @@ export function passwordRoutes({ guard, password, passwordReset }: PasswordRoute
       '/password-reset',
       ({ visit, body }) => {
         passwordReset.request(strangerOf(visit), body.email)
-        return envelope(null, 'If the address is known, a mail is on its way')
+        return envelope(null, 'If the address is known, an email is on its way')
       },
       {
         ...openOperation({
           id: 'requestPasswordReset',
-          summary: 'Ask for a mail to set a new password with',
+          summary: 'Ask for an email with a link to set a new password',
           description:
             'Answers the same whether or not the address is known. Each token is valid for ten minutes, and the first that is used voids the others. Emails to one account go out at intervals that grow from one minute to an hour.',
           tag,
           body: true,
           data: t.Null(),
-          message: 'If the address is known, a mail is on its way',
+          message: 'If the address is known, an email is on its way',
         }),
         body: model.PasswordResetRequest,
       },

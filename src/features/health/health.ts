@@ -56,7 +56,7 @@ export function createHealth(options: HealthOptions) {
     const { state } = await diskSpace(directory)
     if (state === 'full') return failing('is full')
     const refusal = await writeProbe()
-    if (refusal !== undefined) return failing(isFull(refusal) ? 'is full' : 'can not be written')
+    if (refusal !== undefined) return failing(isFull(refusal) ? 'is full' : 'cannot be written')
     return state === 'nearly full' ? warning('is nearly full') : ok
   }
 
@@ -83,7 +83,7 @@ export function createHealth(options: HealthOptions) {
   async function outbox(): Promise<Check> {
     const since = await mailsWaitSince()
     return since !== undefined && clock.now() - since > MAIL_WARNING_MS
-      ? warning('mails can not be sent; the log tells why')
+      ? warning('emails cannot be sent; the log says why')
       : ok
   }
 
@@ -102,7 +102,7 @@ export function createHealth(options: HealthOptions) {
         : (await hasOurSchema())
           ? ok
           : failing('are not those of this version; start the version that migrated the database'),
-      disk: await disk().catch(() => failing('can not be read')),
+      disk: await disk().catch(() => failing('cannot be read')),
       certificate: certificate(),
       outbox: await (answered ? outbox() : unknown()),
     }

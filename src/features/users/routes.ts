@@ -60,7 +60,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
           id: 'createUser',
           summary: 'Create a user',
           description:
-            'The user sets the password with the activation token, within 24 hours. It is mailed to the user as a link, where mail is configured.',
+            'The user sets the password with the activation token, within 24 hours. Where a mail server is configured, the user also gets it by email, as a link.',
           scope: 'users:write',
           tag,
           body: true,
@@ -144,7 +144,8 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
         ...operation('admin', {
           id: 'renewActivation',
           summary: 'Give a user without a password a new activation token',
-          description: 'The former token is void. It is mailed to the user as well, where mail is configured.',
+          description:
+            'The previous token is void. Where a mail server is configured, the user also gets the new one by email.',
           scope: 'users:write',
           tag,
           data: ActivationModel,

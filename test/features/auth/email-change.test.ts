@@ -32,7 +32,7 @@ async function moving(): Promise<Customer & { to: string }> {
   const to = newAddress()
   expect(await request(ada.token, to)).toMatchObject({
     status: 200,
-    message: 'A mail is on its way to the new address',
+    message: 'An email is on its way to the new address',
   })
   return { ...ada, to }
 }
@@ -105,7 +105,7 @@ describe('an account', () => {
   test('does not move to an address that another user has, and nobody learns that', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     const answer = await request(ada.token, bob.email.toUpperCase())
-    expect([answer.status, answer.message]).toEqual([200, 'A mail is on its way to the new address'])
+    expect([answer.status, answer.message]).toEqual([200, 'An email is on its way to the new address'])
     expect(await panel.subjectsTo(bob.email)).toEqual([])
   })
 

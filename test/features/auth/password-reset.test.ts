@@ -18,7 +18,7 @@ const THE_ANSWER = {
   status: 200,
   data: null,
   error: null,
-  message: 'If the address is known, a mail is on its way',
+  message: 'If the address is known, an email is on its way',
 }
 const LINK = /^https:\/\/panel\.example\.com:3443\/reset-password#token=([\w-]{43})$/m
 
@@ -500,7 +500,7 @@ test('no token and no password is left in the files, nor in the log', async () =
   await panel.context.outbox.deliver()
   const bytes = waiting + stored(panel.data)
   expect(bytes.includes(ada.email)).toBeTrue()
-  expect(log.text()).toContain('mail not sent')
+  expect(log.text()).toContain('email not sent')
   for (const found of [token, 'a password to look for', secret, PUBLIC_URL]) {
     expect([found, bytes.includes(found), log.text().includes(found)]).toEqual([found, false, false])
   }
