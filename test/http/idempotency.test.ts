@@ -269,6 +269,27 @@ describe('an error', () => {
     expect((await createSite('one-too-many', newDomain())).status).toBe(201)
   })
 
+  test('comes where megabytes of answers are kept for a user, however few sites there are', async () => {
+    const aliases = Array.from({ length: 100 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.a${index}.example`)
+    const long = (number: number) => post<Site>('/sites', `long-${number}`, { domain: newDomain(), aliases })
+    let answer = await long(0)
+    let kept = 0
+    for (; answer.status === 201 && kept < 1000; answer = await long(kept)) {
+      kept++
+      await panel.delete(`/sites/${answer.data.id}`, ada.token)
+    }
+    expect([answer.status, answer.message]).toEqual([
+      409,
+      'Idempotency-Key: at most 8 MB of answers are kept a day; go on without',
+    ])
+    expect(kept * aliases.join().length).toBeGreaterThan(5_000_000)
+    expect(await sitesOf()).toEqual([])
+    expect((await panel.post('/sites', ada.token, { domain: newDomain() })).status).toBe(201)
+    panel.clock.advance(DAY_SECONDS)
+    ada = { ...ada, token: await panel.login(ada.email) }
+    expect((await createSite('next-day', newDomain())).status).toBe(201)
+  })
+
   test('without a credential, or without the right, comes before any key', async () => {
     const domain = newDomain()
     await createSite('private', domain)

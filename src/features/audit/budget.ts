@@ -1,6 +1,7 @@
 /** How much an account may write into the audit log in a day: what is more is summed up, so that nobody fills the disk. */
 import type { AuditedActor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
+import { createDailyBudget } from '../../core/daily-budget.ts'
 import type { AuditEvent } from './events.ts'
 
 /** What a customer does with sites and subscriptions must not hide what is done with credentials: a budget each. */
@@ -10,30 +11,18 @@ type Pool = 'resources' | 'credentials'
 const BUDGET: Record<Pool, number> = { resources: 512 * 1024, credentials: 256 * 1024 }
 /** About what an entry takes besides its details, in the table and in its indexes. */
 const ENTRY_BYTES = 400
-const DAY_MS = 24 * 60 * 60 * 1000
 
 export type Budget = ReturnType<typeof createBudget>
 
-/** Counted in memory: a restart, which no customer can bring about, begins a new day. */
 export function createBudget({ clock }: { clock: Clock }) {
-  let day = Number.NaN
-  let used = new Map<string, number>()
+  const budget = createDailyBudget(clock)
 
   return {
     /** @returns whether there is room for an entry, which is then taken */
     take(actor: AuditedActor, event: AuditEvent, details: string): boolean {
       const pool = poolOf(actor, event)
       if (pool === undefined) return true
-      const today = Math.floor(clock.now() / DAY_MS)
-      if (today !== day) {
-        day = today
-        used = new Map()
-      }
-      const key = `${pool} ${event.accountId}`
-      const bytes = (used.get(key) ?? 0) + ENTRY_BYTES + details.length
-      if (bytes > BUDGET[pool]) return false
-      used.set(key, bytes)
-      return true
+      return budget.take(`${pool} ${event.accountId}`, ENTRY_BYTES + details.length, BUDGET[pool])
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Idempotency-Key: the answer to a request that creates something is kept for a day, so that a repetition creates nothing. */
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
+import { createDailyBudget } from '../../core/daily-budget.ts'
 import { AppError } from '../../core/errors.ts'
 import type { SecretBox } from '../../crypto/secret-box.ts'
 import { countUpTo } from '../../db/count.ts'
@@ -31,6 +32,9 @@ export type Idempotency = ReturnType<typeof createIdempotency>
 const TTL_MS = 24 * 60 * 60 * 1000
 /** Kept for a user at a time: an hour and a half of creating as fast as the rate limit allows. */
 const MAX_ANSWERS = 10_000
+/** Of all answers that are kept for a user in a day: a site has room for many long names, and can be deleted and created again. */
+const MAX_MEGABYTES = 8
+const MEGABYTE = 1_000_000
 /** Expired answers deleted when one is added. */
 const SWEEP = 20
 
@@ -46,6 +50,8 @@ export type IdempotencyOptions = {
 }
 
 export function createIdempotency({ store, clock, deletableBefore, secretBox }: IdempotencyOptions) {
+  const budget = createDailyBudget(clock)
+
   /** @throws AppError `conflict` when the key stands for another request */
   async function find({ userId, keyHash, fingerprint }: RepeatableRequest): Promise<KeptAnswer | undefined> {
     const [row] = await store.read
@@ -82,6 +88,12 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
       throw new AppError('conflict', `Idempotency-Key: at most ${MAX_ANSWERS} are kept a day; go on without`)
     }
     const sealed = secretBox.seal(JSON.stringify(answer), contextOf(request))
+    if (!budget.take(`${request.userId}`, sealed.length, MAX_MEGABYTES * MEGABYTE)) {
+      throw new AppError(
+        'conflict',
+        `Idempotency-Key: at most ${MAX_MEGABYTES} MB of answers are kept a day; go on without`,
+      )
+    }
     await tx.insert(idempotentAnswers).values({ ...request, answer: sealed, createdAt: now, expiresAt: now + TTL_MS })
   }
 
