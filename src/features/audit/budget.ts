@@ -2,15 +2,18 @@
 import type { AuditedActor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { createDailyBudget } from '../../core/daily-budget.ts'
-import type { AuditEvent } from './events.ts'
+import type { Action, AuditEvent } from './events.ts'
 
 /** What a customer does with sites and subscriptions must not hide what is done with credentials: a budget each. */
-type Pool = 'resources' | 'credentials'
+type Pool = 'resources' | 'credentials' | 'password'
 
 /** Bytes of a day and an account. */
-const BUDGET: Record<Pool, number> = { resources: 512 * 1024, credentials: 256 * 1024 }
+const BUDGET: Record<Pool, number> = { resources: 512 * 1024, credentials: 256 * 1024, password: 64 * 1024 }
 /** About what an entry takes besides its details, in the table and in its indexes. */
 const ENTRY_BYTES = 400
+
+/** What the password alone can do without end, and what leaves the account as it was: 100 MB of entries a day. */
+const REPEATABLE: ReadonlySet<Action> = new Set<Action>(['auth.two_factor_setup', 'auth.password_change'])
 
 export type Budget = ReturnType<typeof createBudget>
 
@@ -27,9 +30,10 @@ export function createBudget({ clock }: { clock: Clock }) {
   }
 }
 
-/** @returns undefined for what is always told: by administrators, the operator and the panel, and what proves who one is */
+/** @returns undefined for what is always told: by administrators, the operator and the panel, and what opens or weakens an account */
 function poolOf(actor: AuditedActor, { action, accountId }: AuditEvent): Pool | undefined {
   if (actor.kind !== 'user' || actor.role !== 'customer' || accountId !== actor.userId) return undefined
   if (action.startsWith('site.') || action.startsWith('subscription.')) return 'resources'
+  if (REPEATABLE.has(action)) return 'password'
   return action.startsWith('api_key.') || action.startsWith('session.') ? 'credentials' : undefined
 }

@@ -29,7 +29,7 @@ export function auditRoutes({ guard, audit }: { guard: Guard; audit: Audit }) {
           id: 'listOwnAuditLog',
           summary: 'List what happened to the own account, the newest first',
           description:
-            'What the user did and what others did to the account; what was done to other accounts, while the user is an administrator. Failures and refusals are there within seconds, repeated ones summed up after ten minutes. What a customer does with sites and subscriptions beyond 512 KiB of entries a day, some 1,200, is summed up by credential, address and action within the hour, with `times` and the first and last target; so is what is done with API keys and sessions beyond 256 KiB.',
+            'What the user did and what others did to the account; what was done to other accounts, while the user is an administrator. Failures and refusals are there within seconds, repeated ones summed up after ten minutes. What a customer does with sites and subscriptions beyond 512 KiB of entries a day, some 1,200, is summed up by credential, address and action within the hour, with `times` and the first and last target; so is what is done with API keys and sessions beyond 256 KiB, and setting up two-factor authentication or changing the password beyond 64 KiB.',
           scope: 'audit-log:read',
           tag: 'Audit log',
           paged: true,

@@ -1,7 +1,7 @@
 /** A customer who changes things all day fills no disk: beyond a budget, entries are summed up, and nothing is lost. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { verifyChain } from '../../../src/features/audit/verify.ts'
-import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
+import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 
 type Entry = { action: string; times: number; details: Record<string, unknown>; actor_id: number; address: string }
 
@@ -56,6 +56,21 @@ test('another customer has a budget of their own', async () => {
   await panel.post('/sites', bob.token, { domain: 'bob.example' })
   expect(await entries('site.create', bob.token)).toMatchObject([{ times: 1, details: { domain: 'bob.example' } }])
 })
+
+test('what a password alone can do again and again is summed up too, and the rest of it told', async () => {
+  const eve = await panel.customer()
+  for (let i = 0; i < 180; i++) {
+    expect((await panel.post('/auth/2fa/setup', eve.token, { password: PASSWORD })).status).toBe(200)
+  }
+  const told = (await entries('auth.two_factor_setup', eve.token)).length
+  expect(told).toBeLessThan(180)
+  await panel.post('/auth/api-keys', eve.token, { name: 'Hidden' })
+  expect(await entries('api_key.create', eve.token)).toMatchObject([{ times: 1, details: { name: 'Hidden' } }])
+  panel.clock.advance(3600)
+  await panel.context.auditSums.flush()
+  const [sum] = await entries('auth.two_factor_setup', eve.token)
+  expect(sum).toMatchObject({ times: 180 - told, actor_id: eve.id })
+}, 120_000)
 
 test('the next day begins a new budget', async () => {
   panel.clock.advance(86_400)
