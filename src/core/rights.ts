@@ -33,7 +33,7 @@ export function authorize(principal: Principal, address: string, rights: Rights)
   }
   if (access === 'session' || access === 'enrolling') requireSession(principal)
   if (access === 'key' && principal.credential.kind !== 'api_key') {
-    throw new AppError('forbidden', 'Only an API key can do this')
+    throw new AppError('forbidden', 'Only an API key can do this; send the key itself')
   }
   if (principal.mustEnrol && access !== 'enrolling') throw new AppError('two_factor_enrolment_required')
   if ((access === 'admin' || access === 'admin_session') && principal.role !== 'admin') {

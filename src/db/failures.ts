@@ -63,10 +63,10 @@ export function isFailedSync(error: unknown): boolean {
 /** What the caller is told of a storage failure: what kind of trouble it is, and no path. */
 export function storageUnavailable(error: unknown): AppError {
   if (isFull(error)) {
-    return unavailable('The disk of the panel is full; its operator has to make room', RETRY_SECONDS, error)
+    return unavailable("The panel's disk is full; ask its operator to free some space", RETRY_SECONDS, error)
   }
   if (codeOf(error)?.startsWith('SQLITE_BUSY')) return busy()
-  return unavailable('The panel cannot use its disk; its operator has to look at it', RETRY_SECONDS, error)
+  return unavailable('The panel cannot use its disk; tell its operator', RETRY_SECONDS, error)
 }
 
 /** Too many wait already, or another process keeps the lock. */
@@ -77,7 +77,7 @@ export function busy(): AppError {
 /** Nothing is written any more. @param cause tells the log why */
 export function writesStopped(cause: unknown): AppError {
   return unavailable(
-    'The panel cannot write to its disk and takes no changes; its operator has to look at it',
+    'The panel cannot write to its disk and accepts no changes; tell its operator',
     RETRY_SECONDS,
     cause,
   )
@@ -86,7 +86,7 @@ export function writesStopped(cause: unknown): AppError {
 /** It was committed, and may be gone after a power cut. */
 export function outcomeUnknown(cause: unknown): AppError {
   return unavailable(
-    'The disk of the panel failed to keep this change: it may or may not have been made; check before you repeat it',
+    "The panel's disk failed: the change may or may not have been made; check before you repeat it",
     RETRY_SECONDS,
     cause,
   )

@@ -7,16 +7,16 @@ type Json = { [key: string]: unknown }
 
 export const requestHeaders: Record<RequestHeader, { description: string; schema: Json }> = {
   'If-None-Match': {
-    description: 'ETags of answers that the client has: 304 when one of them still is the answer',
+    description: 'ETags of answers that the client holds: 304 when one of them is still current',
     schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
   },
   'If-Match': {
-    description: 'The ETag of what the client has read: 412 when the resource has changed since',
+    description: 'The ETag that the client last read: 412 when the resource has changed since',
     schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
   },
   'Idempotency-Key': {
     description:
-      'Chosen by the client, a UUID for one. For 24 hours a repetition with the same key gets the first answer and creates nothing; 409 with another request.',
+      'Chosen by the client, such as a UUID. For 24 hours a repetition with the same key gets the first answer and creates nothing; a different request with it gets 409.',
     schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH + 2 },
   },
 }
@@ -53,7 +53,7 @@ const ofAll = {
 /** Of some. */
 const ofSome = {
   'WWW-Authenticate': text(
-    'RFC 6750 challenge, with the reason in `error_description` for who sent a secret that was once valid',
+    'RFC 6750 challenge. Its `error_description` has the reason when the secret was once valid',
     'Bearer realm="ncp", error="invalid_token"',
   ),
   InsufficientScope: {
@@ -71,7 +71,7 @@ const ofSome = {
     required: false,
   },
   ETag: text(
-    'Names what was answered, for If-None-Match and If-Match',
+    'Identifies this version of the answer, for If-None-Match and If-Match',
     '"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="',
   ),
   'Idempotent-Replayed': {

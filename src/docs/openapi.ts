@@ -37,7 +37,7 @@ const documentation = {
       'end, and `X-API-Key-Warning` comes for the last fourteen days.',
       '',
       'Requests are closed: an unknown field is refused. Responses are open: later versions add fields, and values to those that',
-      'list what is known. A method that a path does not take is 405, with the others in `Allow`.',
+      'list what is known. A method that a path does not take is 405, with the allowed methods in `Allow`.',
       '',
       'A change that is answered with 503 may or may not have been made. Send an `Idempotency-Key` with what creates something, and',
       'repeat it with the same key; look before you repeat anything else.',
@@ -127,7 +127,7 @@ function tidyResponses(method: string, operation: Operation, errors: Json): void
   delete operation['x-request-headers']
   const isRead = taken.includes('If-None-Match')
   const isList = Object.values(responses).some((response) => response['x-paged'])
-  if (isRead) responses['304'] = { description: 'The client has it already' }
+  if (isRead) responses['304'] = { description: 'Not modified: the client already has the current answer' }
   for (const [status, response] of Object.entries(responses)) {
     const isSuccess = status < '400'
     const isTagged = isSuccess && (isRead || (taken.includes('If-Match') && method === 'patch'))

@@ -28,7 +28,10 @@ export const ErrorEnvelope = t.Object(
   {
     data: t.Null(),
     error: choice([...new Set(Object.values(catalogue).map(({ error }) => error))], 'Stable, and meant for programs'),
-    message: t.String({ examples: ['No such site'], description: 'For people: what is wrong, and what to do' }),
+    message: t.String({
+      examples: ['No such site'],
+      description: 'For people: what is wrong, and what to do about it',
+    }),
   },
   { additionalProperties: false, title: 'ErrorEnvelope' },
 )

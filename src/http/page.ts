@@ -11,7 +11,7 @@ export const pageQuery = {
     integerText({
       minimum: 1,
       maximum: PAGE_LIMIT.maximum,
-      description: `Entries a page, at the most; ${PAGE_LIMIT.default} when absent. A page also ends at about a megabyte, and a search that finds little ends it early: the list goes on as long as there is a Link header`,
+      description: `Entries a page, at most; ${PAGE_LIMIT.default} when absent. A page also ends at about a megabyte, and a search with few matches may return a short or empty page: follow the Link header until there is none`,
     }),
   ),
   cursor: t.Optional(

@@ -74,7 +74,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
       503,
       'service unavailable',
       '30',
-      'The disk of the panel is full; its operator has to make room',
+      "The panel's disk is full; ask its operator to free some space",
     ])
     // What only reads goes on, also the list that would like to write down the last use first.
     expect(await keyNames(panel, as)).toEqual(kept)

@@ -41,7 +41,7 @@ async function expectNoChanges(problems: string[]): Promise<void> {
       503,
       'service unavailable',
       '30',
-      'The panel cannot write to its disk and takes no changes; its operator has to look at it',
+      'The panel cannot write to its disk and accepts no changes; tell its operator',
     ])
   }
   expect(await readiness()).toEqual([503, REASON])

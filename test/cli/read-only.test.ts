@@ -40,7 +40,7 @@ async function expectOnlyReads(panel: RunningBinary, as: string): Promise<void> 
     expect([refused.status, refused.data, refused.message, refused.headers.get('retry-after')]).toEqual([
       503,
       null,
-      'The panel cannot use its disk; its operator has to look at it',
+      'The panel cannot use its disk; tell its operator',
       '30',
     ])
     await expectKeys(panel, as, BEFORE)

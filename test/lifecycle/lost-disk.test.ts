@@ -53,12 +53,12 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
       503,
       'service unavailable',
       '30',
-      'The disk of the panel failed to keep this change: it may or may not have been made; check before you repeat it',
+      "The panel's disk failed: the change may or may not have been made; check before you repeat it",
     ])
     const next = await createKey(panel, as, 'next')
     expect([next.status, next.message]).toEqual([
       503,
-      'The panel cannot write to its disk and takes no changes; its operator has to look at it',
+      'The panel cannot write to its disk and accepts no changes; tell its operator',
     ])
     const readiness = await panel.request('/readyz?verbose')
     expect([readiness.status, ((await readiness.json()) as { message: string }).message]).toEqual([

@@ -55,7 +55,7 @@ export function adminApiKeyRoutes({ guard, apiKeys, getUser }: AdminApiKeyRoutes
           id: 'revokeUserApiKey',
           summary: 'Revoke an API key of a user',
           description:
-            'Both its secrets, where it was rotated, stop working at the next request. The user is told by email.',
+            'It stops working at the next request, and so does the old secret of a rotated key. The user is told by email.',
           scope: 'users:write',
           tag,
           data: t.Null(),

@@ -74,12 +74,12 @@ export const CreateApiKey = closed({
   }),
   can_rotate: t.Optional(
     flag(
-      'Whether the key may rotate itself, which takes an `expires_at` and the setting `api_key_self_rotation`: each time it lives for its first lifetime again',
+      'Whether the key may rotate itself, each time for its original lifetime again. Requires an `expires_at` and the setting `api_key_self_rotation`',
     ),
   ),
   renewable_until: t.Optional({
     ...timestampIn(),
-    description: 'The end of that, for good: a year from now when absent, and at most two',
+    description: 'When that right ends for good: a year from now when absent, two years at most',
   }),
   totp_code: freshCode(),
 })
@@ -112,7 +112,7 @@ const options = {
     t.Array(t.String({ examples: ['203.0.113.0/24'] }), { description: 'Absent: it may be used from everywhere' }),
   ),
   subscription_id: t.Optional({ ...idOut(), description: 'Absent: it sees all subscriptions of its user' }),
-  can_rotate: t.Optional(t.Boolean({ description: 'Absent: it may not rotate itself' })),
+  can_rotate: t.Optional(t.Boolean({ description: 'When absent, the key may not rotate itself' })),
   renewable_until: t.Optional({ ...timestampOut(), description: 'Until when it may rotate itself' }),
   previous_key: t.Optional(
     t.Object(

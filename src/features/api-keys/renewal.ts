@@ -24,7 +24,7 @@ export type WantedRenewal = {
 export function renewalOf({ canRotate, renewableUntil, expiresAt }: WantedRenewal, nowMs: number): Renewal {
   if (!canRotate) {
     if (renewableUntil === undefined) return noRenewal
-    throw new AppError('validation_error', 'renewable_until: is only for a key with can_rotate: true')
+    throw new AppError('validation_error', 'renewable_until: is only allowed with can_rotate: true')
   }
   if (typeof expiresAt !== 'number') {
     throw new AppError('validation_error', 'expires_at: must be given with can_rotate: true')

@@ -48,7 +48,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
           id: 'createApiKey',
           summary: 'Create an API key',
           description:
-            'The only response that holds the key. Without `expires_at` it is valid until it is deleted. A JWT is enough, also for a user with two-factor authentication on; where the setting `require_code_for_api_keys` is on, such a user sends a fresh `totp_code`.',
+            'The only response that contains the key. Without `expires_at` it is valid until it is deleted. A JWT is enough, unless the user has two-factor authentication on and the setting `require_code_for_api_keys` is on: then a fresh `totp_code` is required.',
           tag,
           body: true,
           idempotent: true,
@@ -69,8 +69,8 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
       {
         ...operation('session', {
           id: 'listApiKeys',
-          summary: 'List own API keys',
-          description: 'Without their secrets, which nobody can read again. `last_used_at` is right to the second.',
+          summary: 'List your API keys',
+          description: 'Without the secrets, which cannot be shown again. `last_used_at` is accurate to the second.',
           tag,
           paged: true,
           data: t.Array(ApiKeyModel),
@@ -86,7 +86,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
         ...operation('session', {
           id: 'getApiKey',
           summary: 'Show an API key',
-          description: 'One of the own keys, without its secret.',
+          description: 'One of your own keys, without its secret.',
           tag,
           conditional: true,
           data: ApiKeyModel,
@@ -108,7 +108,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
           id: 'changeApiKey',
           summary: 'Rename an API key, or change its expiry',
           description:
-            'Not of one that has expired. What it may do stays: for that, create another. One with a new expiry may no longer rotate itself.',
+            'Not for a key that has expired. What the key may do cannot be changed: create another key for that. A key whose expiry was changed may no longer rotate itself.',
           tag,
           body: true,
           guarded: true,
@@ -139,7 +139,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
           id: 'rotateApiKey',
           summary: 'Give an API key another secret',
           description:
-            'The key keeps its id, its name and all else. The old secret works for `grace_seconds` more, or until the key expires; one before that no longer. Takes a `totp_code` where creating a key does.',
+            'The key keeps everything except its secret. The old secret works for `grace_seconds` more, or until the key expires; any older secret stops at once. Requires a `totp_code` where creating a key does.',
           tag,
           body: 'optional',
           idempotent: true,
@@ -159,14 +159,14 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
           status: 200,
           toData: toCreatedApiKey,
           insteadOfSecret: () =>
-            'The API key was rotated by the first of these requests, and shown in its answer alone: log in and rotate it, before this secret ends',
+            'The first of these requests rotated the API key, and only its answer showed the new secret: log in and rotate the key before this secret expires',
         }),
       {
         ...operation('key', {
           id: 'rotateOwnApiKey',
-          summary: 'Give the API key that asks another secret and a new expiry',
+          summary: 'Rotate the API key that makes the request',
           description:
-            'For a key that was created with `can_rotate`, where the setting `api_key_self_rotation` is on. It lives as long as it did at first, from now on, and never beyond its `renewable_until`. The old secret works for a day, or until its own expiry; until then, neither rotates again, unless the key would expire before. The user is told by email.',
+            'Gives the key a new secret and a new expiry. For a key that was created with `can_rotate`, while the setting `api_key_self_rotation` is on. It gets its original lifetime again, counted from now, but never beyond its `renewable_until`. The old secret works for a day, or until its own expiry; until then neither secret can rotate the key again, unless the key would expire first. The user is told by email.',
           scope: null,
           confined: true,
           tag,

@@ -20,7 +20,7 @@ import { newSecret } from './secret.ts'
 const GRACE_MS = 24 * 60 * 60 * 1000
 
 export const SELF_ROTATION_IS_OFF =
-  'API keys may not rotate themselves here; an administrator allows it with the setting api_key_self_rotation'
+  'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
 
 export type SelfRotationOptions = {
   clock: Clock

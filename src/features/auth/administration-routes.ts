@@ -13,7 +13,7 @@ import type { Throttle } from './throttle.ts'
 
 const tag = 'Users'
 const OWN_FACTORS =
-  'Needs the password of the administrator who asks and, with two-factor authentication on, a code, which an API key cannot prove.'
+  'Requires the password of the calling administrator and, with two-factor authentication on, a code. An API key cannot do this.'
 
 export type AdministrationRoutesOptions = {
   guard: Guard
@@ -36,8 +36,8 @@ export function administrationRoutes({ guard, administration, throttle, getUser 
       {
         ...operation('admin_session', {
           id: 'changeUserEmail',
-          summary: 'Move a user who lost the mailbox to another email address',
-          description: `At once: the new address is not asked to confirm. The old one is told, and password resets that were mailed there are void. Sessions and API keys stay. ${OWN_FACTORS}`,
+          summary: 'Move a user without access to the mailbox to another email address',
+          description: `Takes effect at once, without a confirmation from the new address. The old address is told by email, and reset links sent to it stop working. Sessions and API keys stay valid. ${OWN_FACTORS}`,
           tag,
           body: true,
           data: t.Null(),
@@ -58,7 +58,7 @@ export function administrationRoutes({ guard, administration, throttle, getUser 
         ...operation('admin_session', {
           id: 'resetUserTwoFactor',
           summary: 'Switch two-factor authentication off for a user who lost the second factor',
-          description: `Ends all sessions of the user; the API keys stay. The user is told by email. ${OWN_FACTORS}`,
+          description: `Ends all sessions of the user; API keys stay valid. The user is told by email. ${OWN_FACTORS}`,
           tag,
           body: true,
           data: t.Null(),
@@ -78,9 +78,9 @@ export function administrationRoutes({ guard, administration, throttle, getUser 
       {
         ...operation('admin', {
           id: 'getUserThrottle',
-          summary: 'Show how much an account is being guessed at',
+          summary: 'Show failed login attempts at an account',
           description:
-            'From addresses that the account was not logged in from within 30 days. A login from one of those, a session and an API key are not slowed down by it.',
+            'Counts attempts from addresses without a login in the last 30 days. Logins from known addresses, sessions and API keys are not slowed down.',
           scope: 'users:read',
           tag,
           conditional: true,
@@ -100,7 +100,7 @@ export function administrationRoutes({ guard, administration, throttle, getUser 
         ...operation('admin', {
           id: 'unlockUser',
           summary: 'Let a user log in again after too many failed attempts',
-          description: 'Forgets the failed attempts at the account, from every address. The user is told by email.',
+          description: 'Forgets all failed attempts at the account, from every address. The user is told by email.',
           scope: 'users:write',
           tag,
           data: t.Null(),

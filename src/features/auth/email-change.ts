@@ -73,7 +73,7 @@ export function createEmailChange(options: EmailChangeOptions) {
     const used = (await readAllowances(tx, userId, [ALLOWANCE])).get(ALLOWANCE)
     const after = spendAllowance(EMAILS, used, createdAt)
     if (!after) {
-      throw new AppError('conflict', 'An email was sent a short while ago; look for it first, and try again later')
+      throw new AppError('conflict', 'An email was sent a short while ago; look for it first, or try again later')
     }
     await writeAllowance(tx, userId, ALLOWANCE, after)
     const [user] = await tx.select({ updatedAt: users.updatedAt }).from(users).where(eq(users.id, userId))

@@ -22,7 +22,7 @@ export function emailRoutes({ guard, emailChange }: { guard: Guard; emailChange:
       {
         ...operation('session', {
           id: 'requestEmailChange',
-          summary: 'Ask to move the account to another email address',
+          summary: 'Request a change of your email address',
           description:
             'Mails a token to the new address, valid for ten minutes, and tells the present one. Answers the same when another user has the address.',
           tag,

@@ -82,9 +82,9 @@ export const MeModel = t.Object(
         subscription_id: nullable({ ...idOut(), description: 'Null: all subscriptions of the user' }),
         expires_at: nullable(timestampOut()),
         can_rotate: t.Boolean({
-          description: 'Whether it can rotate itself at `POST /auth/api-keys/self/rotate`, as the settings are now',
+          description: 'Whether the current settings let it rotate itself at `POST /auth/api-keys/self/rotate`',
         }),
-        renewable_until: nullable({ ...timestampOut(), description: 'Until when; null for what may not' }),
+        renewable_until: nullable({ ...timestampOut(), description: 'When that right ends; null without it' }),
       },
       { additionalProperties: false },
     ),
@@ -117,8 +117,8 @@ export const SessionModel = t.Object(
 )
 export const ThrottleModel = t.Object(
   {
-    failed_attempts: wholeOut({ minimum: 0, examples: [3], description: 'Those that are not forgotten yet' }),
-    next_attempt_at: nullable({ ...timestampOut(), description: 'Null: one is possible now' }),
+    failed_attempts: wholeOut({ minimum: 0, examples: [3], description: 'Attempts that still count' }),
+    next_attempt_at: nullable({ ...timestampOut(), description: 'Null when one is possible now' }),
   },
   { additionalProperties: false, title: 'Throttle' },
 )

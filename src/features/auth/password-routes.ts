@@ -25,7 +25,7 @@ export function passwordRoutes({ guard, password, passwordReset }: PasswordRoute
       {
         ...operation('session', {
           id: 'changePassword',
-          summary: 'Change the own password',
+          summary: 'Change your password',
           description: 'Ends all other sessions of the user. API keys stay.',
           tag,
           body: true,
@@ -47,7 +47,7 @@ export function passwordRoutes({ guard, password, passwordReset }: PasswordRoute
           id: 'requestPasswordReset',
           summary: 'Ask for an email with a link to set a new password',
           description:
-            'Answers the same whether or not the address is known. Each token is valid for ten minutes, and the first that is used voids the others. Emails to one account go out at intervals that grow from one minute to an hour.',
+            'Answers the same whether or not the address is known. Each token is valid for ten minutes, and using one voids the others. Emails to one account are spaced by intervals that grow from one minute to an hour.',
           tag,
           body: true,
           data: t.Null(),

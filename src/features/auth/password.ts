@@ -175,6 +175,6 @@ export async function requireSamePassword(tx: Queries, { id, passwordHash }: Use
     .select()
     .from(users)
     .where(and(eq(users.id, id), eq(users.passwordHash, passwordHash ?? '')))
-  if (!user) throw new AppError('conflict', 'The password has been changed since you sent this; log in again')
+  if (!user) throw new AppError('conflict', 'The password was changed while this request was running; log in again')
   return user
 }

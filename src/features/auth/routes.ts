@@ -79,7 +79,7 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
       },
       operation('user', {
         id: 'getMe',
-        summary: 'Show whose this credential is, and what it may do',
+        summary: 'Show whose credential this is, and what it may do',
         description: 'The call that a script makes first. Every key may.',
         scope: null,
         confined: true,
@@ -99,8 +99,8 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
       {
         ...operation('session', {
           id: 'listSessions',
-          summary: 'List own sessions',
-          description: 'Where the user is logged in: each login begins a session, each JWT belongs to one.',
+          summary: 'List your sessions',
+          description: 'Where the user is logged in. Each login starts a session, and each JWT belongs to one.',
           tag,
           paged: true,
           data: t.Array(model.SessionModel),
@@ -117,7 +117,7 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
       {
         ...operation('session', {
           id: 'endSession',
-          summary: 'End one of the own sessions',
+          summary: 'End one of your sessions',
           description: 'Its JWT stops working at once.',
           tag,
           data: t.Null(),

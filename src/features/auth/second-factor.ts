@@ -156,7 +156,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
 /** How far a clock may be off for the user to be told: five minutes. */
 const NEAR_STEPS = 10
 const WRONG_TIME =
-  'The two-factor code is right for another time: check that the clock of your phone sets itself, then take the next code'
+  'The two-factor code is valid for a different time: set the clock of your phone to automatic, then enter the next code'
 
 const seedContext = (userId: number) => `totp:${userId}`
 const waitingContext = (userId: number) => `totp-waiting:${userId}`

@@ -21,9 +21,9 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
       {
         ...operation('enrolling', {
           id: 'setUpTwoFactor',
-          summary: 'Begin to enrol in two-factor authentication',
+          summary: 'Start enrolling in two-factor authentication',
           description:
-            'Gives the seed for an authenticator app. Nothing changes until `/auth/2fa/enable` is sent a code of it.',
+            'Returns the seed for an authenticator app. Nothing changes until `/auth/2fa/enable` receives a code from it.',
           tag,
           body: true,
           data: model.TwoFactorSetupModel,
@@ -42,7 +42,7 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
       {
         ...operation('enrolling', {
           id: 'enableTwoFactor',
-          summary: 'Finish to enrol with a first code',
+          summary: 'Finish enrolling with a first code',
           description: 'Gives ten recovery codes, this once, and ends all other sessions of the user.',
           tag,
           body: true,
@@ -63,7 +63,7 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
         ...operation('session', {
           id: 'disableTwoFactor',
           summary: 'Switch two-factor authentication off',
-          description: 'Needs the password and a code. The recovery codes are void from then on.',
+          description: 'Requires the password and a code. The recovery codes stop working.',
           tag,
           body: true,
           data: t.Null(),
@@ -84,7 +84,7 @@ export function twoFactorRoutes({ guard, twoFactor }: { guard: Guard; twoFactor:
         ...operation('session', {
           id: 'renewRecoveryCodes',
           summary: 'Replace the recovery codes',
-          description: 'Needs the password and a code. The former recovery codes are void.',
+          description: 'Requires the password and a code. The previous recovery codes stop working.',
           tag,
           body: true,
           data: model.RecoveryCodesModel,

@@ -85,7 +85,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
   /** @throws AppError `conflict` when the caller must have 2FA on */
   async function requireOptional(queries: Queries, { role }: Caller): Promise<void> {
     if (!(await isRequired(queries, role))) return
-    throw new AppError('conflict', 'Two-factor authentication is required here and stays on')
+    throw new AppError('conflict', 'Two-factor authentication is required here, so it cannot be switched off')
   }
 
   /** See `reset`. */

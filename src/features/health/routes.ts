@@ -15,8 +15,8 @@ export function healthRoutes({ guard, check }: { guard: Guard; check: Health['ch
     .get('/livez', () => envelope({ status: 'ok' as const }), {
       ...openOperation({
         id: 'getLiveness',
-        summary: 'Tell that the process answers',
-        description: 'Looks at nothing else: for a service manager that restarts what hangs.',
+        summary: 'Check that the process answers',
+        description: 'Checks nothing else. For a service manager that restarts a process when it hangs.',
         tag,
         data: HealthModel,
       }),
@@ -37,7 +37,7 @@ export function healthRoutes({ guard, check }: { guard: Guard; check: Health['ch
           id: 'getReadiness',
           summary: 'Tell whether requests are served',
           description:
-            'Fails with 503 while starting and stopping, when the database does not answer, when its disk fails to keep a change, when its files were moved or deleted, when a newer version has migrated it, and when the disk is full. A `warning` is for the operator: requests are served.',
+            'Fails with 503 while starting and stopping, when the database does not answer, when its disk fails to keep a change, when its files were moved or deleted, when a newer version has migrated it, and when the disk is full. A `warning` is for the operator; requests are still served.',
           tag,
           data: ReadinessModel,
         }),

@@ -32,7 +32,7 @@ const apiKeySelfRotation = () => flag('Whether API keys that were created with `
 const panelName = () =>
   nullableIn(label(['Example Hosting']), {
     examples: ['Example Hosting'],
-    description: 'What emails and authenticator apps call the panel; null: the host of its public URL',
+    description: 'What emails and authenticator apps call the panel; null for the host of its public URL',
   })
 const language = () => choice(LANGUAGES, 'Of emails')
 const timeZone = () =>
@@ -40,7 +40,7 @@ const timeZone = () =>
     minLength: 1,
     maxLength: 64,
     examples: ['Europe/Berlin'],
-    description: 'In which emails tell times',
+    description: 'The time zone of times in emails',
     rule: 'must be a time zone such as Europe/Berlin or UTC',
     obeys: isTimeZone,
   })

@@ -46,10 +46,7 @@ export const subscriptionFilter = {
 
 export const deletionQuery = {
   delete_sites: t.Optional(
-    choice(
-      ['true', 'false'],
-      'Whether the sites of the subscription are deleted with it; one with sites stays otherwise',
-    ),
+    choice(['true', 'false'], 'Whether to delete the sites too; without it, a subscription with sites is not deleted'),
   ),
 }
 

@@ -204,7 +204,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
           id: 'deleteSubscription',
           summary: 'Delete a subscription',
           description:
-            'With the API keys that are bound to it. One that has sites is deleted with `delete_sites=true` alone, which takes the scope `sites:write` too. Where it was the default, the oldest other one of the user becomes it. The user is told by email.',
+            'Also deletes the API keys that are bound to it. With sites, it is deleted only with `delete_sites=true`, which also requires the scope `sites:write`. If it was the default, the oldest other subscription of the user becomes the default. The user is told by email.',
           scope: 'subscriptions:write',
           tag,
           guarded: true,

@@ -35,7 +35,7 @@ export const userFilter = {
       minLength: 1,
       maxLength: 100,
       examples: ['lovelace'],
-      description: 'Part of the name; A to Z and a to z are alike',
+      description: 'Part of the name; the case of A to Z does not matter',
     }),
   ),
   role: t.Optional(role('Only users of this role')),

@@ -20,7 +20,8 @@ const MONTH = 30 * DAY
 const YEAR = 365 * DAY
 const PATH = '/auth/api-keys/self/rotate'
 const NO_RIGHT = 'This API key may not rotate itself: it was created without can_rotate'
-const OFF = 'API keys may not rotate themselves here; an administrator allows it with the setting api_key_self_rotation'
+const OFF =
+  'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
 
 let panel: MailingPanel
 let ada: Customer
@@ -66,9 +67,9 @@ describe('creating a key that may rotate itself', () => {
 
   test.each<[message: string, status: number, body: () => object]>([
     ['expires_at: must be given with can_rotate: true', 422, () => ({ can_rotate: true, expires_at: undefined })],
-    ['renewable_until: is only for a key with can_rotate: true', 422, () => ({ renewable_until: after(YEAR) })],
+    ['renewable_until: is only allowed with can_rotate: true', 422, () => ({ renewable_until: after(YEAR) })],
     [
-      'renewable_until: is only for a key with can_rotate: true',
+      'renewable_until: is only allowed with can_rotate: true',
       422,
       () => ({ can_rotate: false, renewable_until: after(YEAR) }),
     ],
@@ -208,7 +209,7 @@ describe('rotating itself', () => {
     const again = await rotate(one.key, headers)
     expect([again.status, again.message]).toEqual([
       409,
-      'The API key was rotated by the first of these requests, and shown in its answer alone: log in and rotate it, before this secret ends',
+      'The first of these requests rotated the API key, and only its answer showed the new secret: log in and rotate the key before this secret expires',
     ])
     const foreign = await rotate(other.key, headers)
     expect([foreign.status, foreign.message]).toEqual([
@@ -241,7 +242,11 @@ describe('a key', () => {
     expect((await rotate(`ncp_${'0'.repeat(64)}`)).status).toBe(401)
     for (const as of [ada.token, await panel.admin()]) {
       const jwt = await rotate(as)
-      expect([jwt.status, jwt.error, jwt.message]).toEqual([403, 'forbidden', 'Only an API key can do this'])
+      expect([jwt.status, jwt.error, jwt.message]).toEqual([
+        403,
+        'forbidden',
+        'Only an API key can do this; send the key itself',
+      ])
     }
   })
 

@@ -169,7 +169,7 @@ describe('login with 2FA on', () => {
   test('says so when the code is of another time, after the right password only', async () => {
     const ada = await enrolled()
     atSecond(10)
-    const hint = expect.stringContaining('check that the clock of your phone sets itself')
+    const hint = expect.stringContaining('set the clock of your phone to automatic')
     for (const steps of [-10, -2, 2, 10]) {
       const answer = await login(ada.email, codeOf(ada.secret, steps))
       expect(answer).toMatchObject({ status: 401, error: 'invalid_2fa_code', message: hint })
