@@ -42,10 +42,12 @@ async function fileProblems({ path: directory, manifest: { files } }: Sealed): P
   return [...problems, ...extra.map((path) => `${JSON.stringify(path).slice(1, -1)} is not in its manifest`)]
 }
 
-/** Names in the backup and in its one directory, as paths below it. */
+/** Names in the backup and in its one directory, as paths below it. A link in the place of that is no directory. */
 function entriesOf(directory: string): string[] {
-  return readdirSync(directory).flatMap((name) =>
-    name === 'tls' ? readdirSync(join(directory, name)).map((inner) => `tls/${inner}`) : [name],
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
+    entry.name === 'tls' && entry.isDirectory()
+      ? readdirSync(join(directory, entry.name)).map((inner) => `tls/${inner}`)
+      : [entry.name],
   )
 }
 

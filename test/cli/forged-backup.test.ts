@@ -111,6 +111,14 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
     },
   ],
   [
+    'a file in the place of its certificates',
+    /^tls is not in its manifest/m,
+    (backup) => {
+      rmSync(join(backup, 'tls'), { recursive: true })
+      writeFileSync(join(backup, 'tls'), 'x')
+    },
+  ],
+  [
     'a table less',
     /table sites is missing/,
     (backup) => alterDatabase(backup, 'PRAGMA foreign_keys = OFF', 'DROP TABLE site_domains', 'DROP TABLE sites'),
