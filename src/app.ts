@@ -70,6 +70,22 @@ export function createApp(context: Context, peerAddress: (request: Request) => s
   }
 }
 
+/**
+ * The routes to describe, for the OpenAPI document without a panel: nothing is opened, and they cannot be called.
+ */
+export function routesToDescribe() {
+  const context: Context = standIn('context')
+  return routes(context, createGuard({ bodyLimits: standIn('bodyLimits'), recognize: standIn('recognize') }))
+}
+
+/** Takes the place of a service that routes are wired to. @throws Error when it is called */
+function standIn<Service>(name: string): Service {
+  const refuse = () => {
+    throw new Error(`${name} was called while the routes were only described`)
+  }
+  return new Proxy(refuse, { get: (_, property) => standIn(`${name}.${String(property)}`) }) as Service
+}
+
 /** The routes that the OpenAPI document describes. */
 function routes(context: Context, guard: Guard) {
   const { apiKeys, audit, settings, sites, pages, subscriptions, users } = context

@@ -17,6 +17,7 @@ import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
 import { addManual } from './manual.ts'
 import { addMigrate } from './migrate.ts'
+import { addOpenApi } from './openapi.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addSession } from './session.ts'
@@ -52,6 +53,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addUpgrade(program)
   addCompletion(program)
   addManual(program)
+  addOpenApi(program)
   program
     .command('version')
     .description('print the version')
