@@ -112,7 +112,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
   ],
   [
     'a file in the place of its certificates',
-    /^tls is not in its manifest/m,
+    /(?:^|; )tls is not in its manifest/m,
     (backup) => {
       rmSync(join(backup, 'tls'), { recursive: true })
       writeFileSync(join(backup, 'tls'), 'x')
