@@ -5,7 +5,7 @@ type Key = { name: string; prefix: string }
 
 const named = ({ name, prefix }: Key, { quote }: Format) => `\nName: ${quote(name)}\nBeginnt mit: ${prefix}`
 const expiring = (key: Key & { expiresAt: number | null }, format: Format) =>
-  `${named(key, format)}\nGültig bis: ${key.expiresAt === null ? 'unbegrenzt' : format.time(key.expiresAt)}`
+  `${named(key, format)}\n${key.expiresAt === null ? 'Gültigkeit: unbegrenzt' : `Gültig bis: ${format.time(key.expiresAt)}`}`
 const oldSecret = (until: number | null, { time }: Format) =>
   until === null
     ? '\nDer bisherige Schlüssel ist ab sofort ungültig.'
@@ -15,7 +15,7 @@ export const german: Texts = {
   activation: ({ email, link }) => ({
     subject: 'Ihr neues Konto',
     paragraphs: [
-      `Für Sie wurde ein Konto angelegt: ${email}. Wählen Sie hier Ihr Passwort. Der Link gilt 24 Stunden und nur einmal:`,
+      `Für Sie wurde ein Konto angelegt: ${email}. Wählen Sie hier Ihr Passwort. Der Link gilt 24 Stunden und kann nur einmal verwendet werden:`,
       link,
       'Wer den Link kennt, kann das Passwort festlegen. Geben Sie ihn daher nicht weiter. Ist die Frist abgelaufen, fordern Sie ein neues Passwort an.',
     ],
@@ -23,23 +23,23 @@ export const german: Texts = {
   passwordReset: ({ email, link }) => ({
     subject: 'Neues Passwort festlegen',
     paragraphs: [
-      `Für das Konto ${email} wurde ein neues Passwort angefordert. Legen Sie es hier fest. Der Link gilt zehn Minuten und nur einmal:`,
+      `Für das Konto ${email} wurde ein neues Passwort angefordert. Legen Sie es hier fest. Der Link gilt zehn Minuten und kann nur einmal verwendet werden:`,
       link,
-      'Wer den Link kennt, kann Ihr Passwort festlegen. Geben Sie ihn daher nicht weiter. Die Zwei-Faktor-Authentisierung bleibt unverändert.',
+      'Wer den Link kennt, kann Ihr Passwort festlegen. Geben Sie ihn daher nicht weiter. Die Zwei-Faktor-Authentifizierung bleibt unverändert.',
       'Falls Sie das nicht angefordert haben, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist.',
     ],
   }),
   emailChange: ({ oldEmail, newEmail, link }) => ({
     subject: 'Neue E-Mail-Adresse bestätigen',
     paragraphs: [
-      `Das Konto ${oldEmail} soll auf diese Adresse umgestellt werden: ${newEmail}. Bestätigen Sie das hier. Der Link gilt zehn Minuten und nur einmal:`,
+      `Das Konto ${oldEmail} soll auf diese Adresse umgestellt werden: ${newEmail}. Bestätigen Sie das hier. Der Link gilt zehn Minuten und kann nur einmal verwendet werden:`,
       link,
       'Falls Sie davon nichts wissen, müssen Sie nichts tun: Ohne diesen Link ändert sich nichts.',
     ],
   }),
-  facts: ({ email, time }) => `Konto: ${email}\nZeit: ${time}`,
+  facts: ({ email, time }) => `Konto: ${email}\nZeitpunkt: ${time}`,
   advice: {
-    user: 'Wenn Sie das waren, müssen Sie nichts tun. Andernfalls ändern Sie Ihr Passwort oder fordern Sie ein neues an, und verständigen Sie den Betreiber.',
+    user: 'Wenn Sie das waren, müssen Sie nichts tun. Andernfalls ändern Sie Ihr Passwort oder fordern Sie ein neues an, und informieren Sie den Betreiber.',
     administrator:
       'Das hat ein Administrator des Panels veranlasst. Falls Sie nicht damit gerechnet haben, fragen Sie beim Betreiber nach.',
     operator:
@@ -51,16 +51,16 @@ export const german: Texts = {
       event: 'Für Ihr Konto wurde ein neues Passwort festgelegt.',
     }),
     two_factor_enabled: () => ({
-      subject: 'Zwei-Faktor-Authentisierung eingeschaltet',
-      event: 'Für Ihr Konto wurde die Zwei-Faktor-Authentisierung eingeschaltet.',
+      subject: 'Zwei-Faktor-Authentifizierung eingeschaltet',
+      event: 'Für Ihr Konto wurde die Zwei-Faktor-Authentifizierung eingeschaltet.',
     }),
     two_factor_disabled: () => ({
-      subject: 'Zwei-Faktor-Authentisierung ausgeschaltet',
-      event: 'Für Ihr Konto wurde die Zwei-Faktor-Authentisierung ausgeschaltet.',
+      subject: 'Zwei-Faktor-Authentifizierung ausgeschaltet',
+      event: 'Für Ihr Konto wurde die Zwei-Faktor-Authentifizierung ausgeschaltet.',
     }),
     two_factor_reset: (_, __, author) => ({
-      subject: 'Zwei-Faktor-Authentisierung ausgeschaltet',
-      event: `${author === 'operator' ? 'Der Betreiber' : 'Ein Administrator'} hat die Zwei-Faktor-Authentisierung für Ihr Konto ausgeschaltet.`,
+      subject: 'Zwei-Faktor-Authentifizierung ausgeschaltet',
+      event: `${author === 'operator' ? 'Der Betreiber' : 'Ein Administrator'} hat die Zwei-Faktor-Authentifizierung für Ihr Konto ausgeschaltet.`,
     }),
     recovery_codes_renewed: () => ({
       subject: 'Ihre Wiederherstellungscodes wurden ersetzt',
@@ -71,7 +71,7 @@ export const german: Texts = {
       event: `Anstelle eines Codes aus Ihrer Authenticator-App wurde ein Wiederherstellungscode verwendet. Verbleibende Wiederherstellungscodes: ${left}.`,
     }),
     email_change_requested: ({ email }) => ({
-      subject: 'Änderung Ihrer E-Mail-Adresse beantragt',
+      subject: 'Änderung Ihrer E-Mail-Adresse angefordert',
       event: `Jemand, der Ihr Passwort kennt, möchte Ihr Konto auf die Adresse ${email} umstellen.`,
     }),
     email_changed: ({ email }) => ({
@@ -90,7 +90,7 @@ export const german: Texts = {
     }),
     api_key_rotated_itself: (key, format) => ({
       subject: 'Ein API-Schlüssel hat sich selbst erneuert',
-      event: `Ein API-Schlüssel Ihres Kontos hat sich selbst erneuert und seine Gültigkeit verlängert, von der Adresse ${key.address} aus.${expiring(key, format)}${oldSecret(key.previousValidUntil, format)}`,
+      event: `Ein API-Schlüssel Ihres Kontos hat sich von der Adresse ${key.address} aus selbst erneuert und seine Gültigkeit verlängert.${expiring(key, format)}${oldSecret(key.previousValidUntil, format)}`,
       advice: `Wenn das ein Skript von Ihnen war, müssen Sie nichts tun. Andernfalls löschen Sie den Schlüssel: Wer ihn besitzt, kann ihn bis ${format.time(key.renewableUntil)} gültig halten.`,
     }),
     api_key_expiry_changed: (key, format) => ({
@@ -99,18 +99,18 @@ export const german: Texts = {
     }),
     api_key_expires: (key, format) => ({
       subject: 'Ein API-Schlüssel läuft bald ab',
-      event: `Ein API-Schlüssel Ihres Kontos läuft ab. Was ihn verwendet, funktioniert dann nicht mehr.${expiring(key, format)}`,
+      event: `Ein API-Schlüssel Ihres Kontos läuft bald ab. Anwendungen, die ihn verwenden, funktionieren dann nicht mehr.${expiring(key, format)}`,
       advice:
         'Falls Sie ihn weiterhin brauchen, verlängern Sie seine Gültigkeit oder ersetzen Sie ihn durch einen neuen.',
     }),
     api_key_deleted: (key, format) => ({
       subject: 'Ein API-Schlüssel wurde gelöscht',
-      event: `Ein API-Schlüssel Ihres Kontos wurde gelöscht. Was ihn verwendet, funktioniert nicht mehr.${named(key, format)}`,
+      event: `Ein API-Schlüssel Ihres Kontos wurde gelöscht. Anwendungen, die ihn verwenden, funktionieren nicht mehr.${named(key, format)}`,
     }),
     account_unlocked: () => ({
       subject: 'Ihr Konto wurde entsperrt',
       event:
-        'Die fehlgeschlagenen Anmeldeversuche an Ihrem Konto wurden verworfen. Sie können sich wieder von überall anmelden.',
+        'Die fehlgeschlagenen Anmeldeversuche für Ihr Konto wurden zurückgesetzt. Sie können sich wieder von überall aus anmelden.',
     }),
     subscription_deleted: ({ name, sites, apiKeys }, { quote }) => ({
       subject: 'Ein Abonnement wurde gelöscht',
@@ -118,26 +118,26 @@ export const german: Texts = {
     }),
     new_address: ({ address }) => ({
       subject: 'Anmeldung von einer neuen Adresse',
-      event: `Jemand hat sich von der Adresse ${address} aus an Ihrem Konto angemeldet. Sie wurde in den letzten 30 Tagen nicht verwendet.`,
+      event: `Jemand hat sich von der Adresse ${address} aus bei Ihrem Konto angemeldet. Diese Adresse wurde in den letzten 30 Tagen nicht verwendet.`,
     }),
     login_attempts_slowed: () => ({
       subject: 'Viele fehlgeschlagene Anmeldeversuche',
       event: [
-        'Für Ihr Konto wurden falsche Passwörter oder Codes eingegeben, häufiger, als man sich vertippt.',
-        'Von unbekannten Adressen aus ist jetzt immer nur ein Versuch möglich, mit bis zu neun Stunden Abstand.',
-        'Ihre Sitzungen und API-Schlüssel funktionieren weiterhin, ebenso die Anmeldung von Adressen, die Sie in den letzten 30 Tagen benutzt haben.',
+        'Für Ihr Konto wurden so oft falsche Passwörter oder Codes eingegeben, dass Tippfehler unwahrscheinlich sind.',
+        'Von unbekannten Adressen aus ist jetzt immer nur ein Versuch möglich, der nächste erst nach bis zu neun Stunden.',
+        'Ihre Sitzungen und API-Schlüssel funktionieren weiterhin, ebenso die Anmeldung von Adressen, die Sie in den letzten 30 Tagen verwendet haben.',
       ].join(' '),
       advice: [
-        'Um sich von anderswo anzumelden, fordern Sie ein neues Passwort an: Dort, wo Sie es festlegen, können Sie sich damit anmelden.',
-        'Falls die Versuche nicht von Ihnen stammen und Sie Ihr Passwort auch anderswo benutzen, wählen Sie ein neues.',
+        'Um sich von einer anderen Adresse aus anzumelden, fordern Sie ein neues Passwort an: Von dort, wo Sie es festlegen, können Sie sich damit anmelden.',
+        'Falls die Versuche nicht von Ihnen stammen und Sie Ihr Passwort auch anderswo verwenden, wählen Sie ein neues.',
       ].join(' '),
     }),
     session_attempts_slowed: () => ({
       subject: 'Viele falsche Passwörter in einer Sitzung',
       event:
-        'Jemand, der an Ihrem Konto angemeldet ist, hat falsche Passwörter oder Codes eingegeben, häufiger, als man sich vertippt. In dieser Sitzung ist jetzt immer nur ein Versuch möglich.',
+        'Jemand, der bei Ihrem Konto angemeldet ist, hat so oft falsche Passwörter oder Codes eingegeben, dass Tippfehler unwahrscheinlich sind. In dieser Sitzung ist jetzt immer nur ein Versuch möglich, der nächste erst nach einer Wartezeit.',
       advice:
-        'Wenn Sie das waren, melden Sie sich neu an. Andernfalls beenden Sie diese Sitzung in der Liste Ihrer Sitzungen, wählen Sie ein neues Passwort und verständigen Sie den Betreiber.',
+        'Wenn Sie das waren, melden Sie sich erneut an. Andernfalls beenden Sie diese Sitzung in der Liste Ihrer Sitzungen, wählen Sie ein neues Passwort und informieren Sie den Betreiber.',
     }),
   },
 }

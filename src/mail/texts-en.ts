@@ -13,33 +13,34 @@ export const english: Texts = {
   activation: ({ email, link }) => ({
     subject: 'Your new account',
     paragraphs: [
-      `An account was made for you: ${email}. Choose your password here, within 24 hours and once:`,
+      `An account was created for you: ${email}. Choose your password here. The link works once, within 24 hours:`,
       link,
-      'Anyone who has the link can choose the password, so keep it to yourself. If the time has passed, ask for a new password.',
+      'Anyone with this link can choose the password, so do not share it. If it has expired, request a new password.',
     ],
   }),
   passwordReset: ({ email, link }) => ({
     subject: 'Set a new password',
     paragraphs: [
-      `Somebody asked for a new password for the account ${email}. Set it here, within ten minutes and once:`,
+      `Someone requested a new password for the account ${email}. Set it here. The link works once, within ten minutes:`,
       link,
-      'Anyone who has the link can set your password, so keep it to yourself. Two-factor authentication stays as it is.',
-      'If you did not ask for this, there is nothing to do: your password stays as it is.',
+      'Anyone with this link can set your password, so do not share it. Two-factor authentication stays as it is.',
+      'If you did not request this, there is nothing to do: your password stays as it is.',
     ],
   }),
   emailChange: ({ oldEmail, newEmail, link }) => ({
     subject: 'Confirm your new address',
     paragraphs: [
-      `The account ${oldEmail} is to move to this address, ${newEmail}. Confirm it here, within ten minutes and once:`,
+      `The account ${oldEmail} is to move to this address, ${newEmail}. Confirm it here. The link works once, within ten minutes:`,
       link,
-      'If you know nothing of it, there is nothing to do: nothing changes without this link.',
+      'If you did not request this, there is nothing to do: nothing changes unless the link is used.',
     ],
   }),
   facts: ({ email, time }) => `Account: ${email}\nTime: ${time}`,
   advice: {
-    user: 'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.',
-    administrator: 'An administrator of the panel did this. If you did not expect it, ask the operator of the panel.',
-    operator: 'The operator of the panel did this. If you did not expect it, ask the operator.',
+    user: 'If this was you, there is nothing to do. If not, change your password, or request a new one, and tell the operator.',
+    administrator:
+      'An administrator of the panel did this. If you did not expect it, contact the operator of the panel.',
+    operator: 'The operator of the panel did this. If you did not expect it, contact the operator.',
   },
   notices: {
     password_set: () => ({ subject: 'Your password was set', event: 'A new password was set for your account.' }),
@@ -57,19 +58,19 @@ export const english: Texts = {
     }),
     recovery_codes_renewed: () => ({
       subject: 'Your recovery codes were replaced',
-      event: 'New recovery codes were made for your account. The former ones no longer work.',
+      event: 'New recovery codes were created for your account. The previous ones no longer work.',
     }),
     recovery_code_used: ({ left }) => ({
       subject: 'A recovery code was used',
-      event: `A recovery code was used in place of a code of your authenticator app. Recovery codes left: ${left}.`,
+      event: `A recovery code was used instead of a code from your authenticator app. Recovery codes left: ${left}.`,
     }),
     email_change_requested: ({ email }) => ({
-      subject: 'A new email address was asked for',
-      event: `Somebody who knows your password asked to move your account to ${email}.`,
+      subject: 'A new email address was requested',
+      event: `Someone who knows your password asked to move your account to ${email}.`,
     }),
     email_changed: ({ email }) => ({
       subject: 'Your email address was changed',
-      event: `Your account has moved to ${email}. This is the last email to the present address.`,
+      event: `Your account has moved to ${email}. This is the last email to the old address.`,
     }),
     api_key_created: (key, format) => ({
       subject: 'A new API key was created',
@@ -83,25 +84,25 @@ export const english: Texts = {
     }),
     api_key_rotated_itself: (key, format) => ({
       subject: 'An API key rotated itself',
-      event: `An API key of your account gave itself a new secret and a new expiry, from ${key.address}.${expiring(key, format)}${oldSecret(key.previousValidUntil, format)}`,
+      event: `An API key of your account gave itself a new secret and a new expiry, from the address ${key.address}.${expiring(key, format)}${oldSecret(key.previousValidUntil, format)}`,
       advice: `If a script of yours did this, there is nothing to do. If not, delete the key: its holder can keep it working until ${format.time(key.renewableUntil)}.`,
     }),
     api_key_expiry_changed: (key, format) => ({
-      subject: 'An API key was given another expiry',
-      event: `An API key of your account was given another expiry.${expiring(key, format)}`,
+      subject: 'The expiry of an API key was changed',
+      event: `The expiry of an API key of your account was changed.${expiring(key, format)}`,
     }),
     api_key_expires: (key, format) => ({
       subject: 'An API key expires soon',
-      event: `An API key of your account expires, and what uses it will stop.${expiring(key, format)}`,
-      advice: 'If it is still needed, give it a new expiry, or create another key and put it in its place.',
+      event: `An API key of your account expires soon. What uses it will then stop working.${expiring(key, format)}`,
+      advice: 'If you still need it, give it a new expiry, or create another key to replace it.',
     }),
     api_key_deleted: (key, format) => ({
       subject: 'An API key was deleted',
-      event: `An API key of your account was deleted, and what uses it has stopped.${named(key, format)}`,
+      event: `An API key of your account was deleted. What used it no longer works.${named(key, format)}`,
     }),
     account_unlocked: () => ({
       subject: 'Your account was unlocked',
-      event: 'Failed attempts to log in to your account were forgotten, and you can log in from everywhere.',
+      event: 'The failed attempts to log in to your account were cleared. You can log in from anywhere again.',
     }),
     subscription_deleted: ({ name, sites, apiKeys }, { quote }) => ({
       subject: 'A subscription was deleted',
@@ -109,26 +110,26 @@ export const english: Texts = {
     }),
     new_address: ({ address }) => ({
       subject: 'Login from a new address',
-      event: `Somebody logged in to your account from ${address}, an address that was not used in the last 30 days.`,
+      event: `Someone logged in to your account from ${address}, an address that was not used in the last 30 days.`,
     }),
     login_attempts_slowed: () => ({
       subject: 'Many failed attempts to log in to your account',
       event: [
-        'Wrong passwords or codes were given for your account, more often than people mistype them.',
-        'From unknown addresses it now takes one attempt at a time, with up to nine hours in between.',
-        'Your sessions and API keys work as before, and so does a login from an address that you used in the last 30 days.',
+        'Wrong passwords or codes were entered for your account, more often than typing errors explain.',
+        'From unknown addresses, only one attempt at a time is now possible, with waits of up to nine hours in between.',
+        'Your sessions and API keys still work, and so does logging in from an address that you used in the last 30 days.',
       ].join(' '),
       advice: [
-        'To log in from anywhere else, ask for a new password: with it, you can log in from where you set it.',
-        'If the attempts were not yours and your password is used elsewhere too, choose a new one.',
+        'To log in from anywhere else, request a new password: you can then log in from where you set it.',
+        'If the attempts were not yours and you use the same password elsewhere, choose a new one.',
       ].join(' '),
     }),
     session_attempts_slowed: () => ({
       subject: 'Many wrong passwords in a session of your account',
       event:
-        'Somebody who is logged in to your account gave wrong passwords or codes, more often than people mistype them. That session now gets one attempt at a time.',
+        'Someone who is logged in to your account entered wrong passwords or codes, more often than typing errors explain. In that session, only one attempt at a time is now possible.',
       advice:
-        'If it was you, log in again to go on. If not, end that session in the list of your sessions, choose a new password, and tell the operator.',
+        'If this was you, log in again to continue. If not, end that session in the list of your sessions, choose a new password, and tell the operator.',
     }),
   },
 }

@@ -52,10 +52,10 @@ describe('an account', () => {
 
   test('is announced to the old address twice, when it is asked for and when it is done', async () => {
     const ada = await moving()
-    expect(await panel.subjectsTo(ada.email)).toEqual(['A new email address was asked for'])
+    expect(await panel.subjectsTo(ada.email)).toEqual(['A new email address was requested'])
     await confirm(await tokenFor(ada.to))
     expect(await panel.subjectsTo(ada.email)).toEqual([
-      'A new email address was asked for',
+      'A new email address was requested',
       'Your email address was changed',
     ])
     expect((await panel.mailsTo(ada.email)).at(-1)?.text).toContain(`has moved to ${ada.to}`)

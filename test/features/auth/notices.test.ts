@@ -40,7 +40,7 @@ describe('a notice', () => {
       `Account: ${ada.email}`,
       `Time: ${time}`,
       '',
-      'If it was you, there is nothing to do. If not, change your password, or ask for a new one, and tell the operator.',
+      'If this was you, there is nothing to do. If not, change your password, or request a new one, and tell the operator.',
       '',
       '-- ',
       'panel.example.com, https://panel.example.com',
@@ -91,8 +91,8 @@ describe('a notice', () => {
     const mails = (await mailsTo(ada)).filter(({ subject }) => subject !== 'Two-factor authentication is on')
     expect(mails.map(({ subject }) => subject).sort()).toEqual(subjects.sort())
     for (const { text } of mails) {
-      expect(text).toContain('The operator of the panel did this. If you did not expect it, ask the operator.')
-      expect(text).not.toContain('If it was you')
+      expect(text).toContain('The operator of the panel did this. If you did not expect it, contact the operator.')
+      expect(text).not.toContain('If this was you')
     }
   })
 

@@ -291,7 +291,7 @@ describe('the owner', () => {
     }
     const mails = panel.smtp.mails.slice(sent).filter(({ recipients }) => recipients.includes(ada.email))
     expect(mails.map(({ subject }) => subject)).toEqual(['Many failed attempts to log in to your account'])
-    expect(mails[0]?.text.replaceAll('\n', ' ')).toContain('ask for a new password')
+    expect(mails[0]?.text.replaceAll('\n', ' ')).toContain('request a new password')
     const { data: log } = await panel.get<object[]>('/audit-log?action=auth.throttle', await panel.login(ada.email))
     expect(log).toMatchObject([{ action: 'auth.throttle', result: 'success' }])
   })

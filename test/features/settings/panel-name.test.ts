@@ -95,7 +95,7 @@ describe('the language', () => {
     expect((await set({ language: 'de', time_zone: 'Europe/Berlin' })).status).toBe(200)
     const mail = await passwordMail()
     expect(mail?.subject).toBe('Ihr Passwort wurde geändert')
-    expect(mail?.text).toMatch(/^Zeit: \d+\. \S+ \d{4} um \d\d:\d\d (MEZ|MESZ)$/m)
+    expect(mail?.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d (MEZ|MESZ)$/m)
 
     const ada = await panel.customer()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
