@@ -31,6 +31,6 @@ export const browserSettings: { [Key in keyof BrowserConfig]: Setting<BrowserCon
     type: 'text',
     default: undefined,
     parse: contactUri,
-    help: 'whom to tell of a security hole, mailto:security@example.com or an https:// URL, for /.well-known/security.txt (default: no such file)',
+    help: 'where to report vulnerabilities, mailto:security@example.com or an https:// URL, for /.well-known/security.txt (default: no such file)',
   },
 }

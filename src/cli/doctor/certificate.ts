@@ -65,7 +65,7 @@ function chainProblems(chain: X509Certificate[], isOwn: boolean): Finding[] {
     return [
       warning(
         'the panel made it itself, so clients have to be told to trust it',
-        'acme_domains orders one that they know',
+        'acme_domains orders one that clients trust',
       ),
     ]
   const broken = chain.findIndex((certificate, at) => {

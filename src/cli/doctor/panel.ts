@@ -86,7 +86,7 @@ export async function checkPorts(situation: Situation): Promise<Finding[]> {
     ports.push({ what: 'the proof to the authority', setting: 'acme_http_port', host: undefined, port: acmeHttpPort })
   }
   const problems = (await Promise.all(ports.map(portProblem))).filter((problem) => problem !== undefined)
-  return problems.length > 0 ? problems : [ok('no other port is needed that is not free')]
+  return problems.length > 0 ? problems : [ok('every other port that is needed is free')]
 }
 
 /** @returns undefined for a port that can be opened */

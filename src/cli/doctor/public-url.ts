@@ -41,13 +41,13 @@ export async function checkProxy(situation: Situation): Promise<Finding[]> {
   if (publicUrl === undefined) {
     return [
       ok(
-        'public_url is not set, so the way from outside is not tried',
+        'public_url is not set, so access from outside is not tested',
         'behind a proxy, trusted_proxies has to name it',
       ),
     ]
   }
   const direct = await answeringPanel(situation)
-  if (!direct) return [ok('no panel runs, so the way from outside is not tried')]
+  if (!direct) return [ok('no panel runs, so access from outside is not tested')]
   const failure = await outsideProblem(publicUrl)
   if (failure) return [failure]
   if (!(await hasProxy(publicUrl, direct))) {
