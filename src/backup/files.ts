@@ -57,9 +57,12 @@ export function sizeOfRegularFile(directory: string, path: string): number | 'ir
   return found.isFile() ? found.size : 'irregular'
 }
 
-/** SHA-256 in hex, of a file of any size. */
-export async function hashOfFile(path: string): Promise<string> {
+/** SHA-256 in hex, of a file of any size. @param onRead told of each piece, in bytes */
+export async function hashOfFile(path: string, onRead: (bytes: number) => void = () => undefined): Promise<string> {
   const hasher = new Bun.CryptoHasher('sha256')
-  for await (const chunk of createReadStream(path)) hasher.update(chunk)
+  for await (const chunk of createReadStream(path)) {
+    hasher.update(chunk)
+    onRead(chunk.length)
+  }
   return hasher.digest('hex')
 }

@@ -5,6 +5,7 @@ import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from 
 import { sync } from '../system/sync.ts'
 import { type Backup, backupName } from './catalogue.ts'
 import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS } from './files.ts'
+import { type TellProgress, untold } from './progress.ts'
 import { type AuditProof, type Sealed, verifyBackup } from './verify.ts'
 
 export type RestoreOptions = {
@@ -14,6 +15,7 @@ export type RestoreOptions = {
   /** Milliseconds since the epoch. */
   nowMs: number
   proveAudit: AuditProof
+  tell?: TellProgress
 }
 
 /** Where a backup is copied to, before anything is replaced. */
@@ -26,9 +28,10 @@ const STAGED = 'restoring'
  * @returns where the files are that were there before; undefined where there were none
  * @throws Error when the backup is not whole, or while a panel or a command is at work
  */
-export async function restoreBackup({ backup, data, nowMs, proveAudit }: RestoreOptions): Promise<string | undefined> {
+export async function restoreBackup(options: RestoreOptions): Promise<string | undefined> {
+  const { backup, data, nowMs, proveAudit, tell = untold } = options
   const refuseUnless = async (place: Sealed) => {
-    const problems = await verifyBackup(place, proveAudit)
+    const problems = await verifyBackup(place, proveAudit, tell)
     if (problems.length > 0) throw new Error(`${backup.path} cannot be restored: ${problems.join('; ')}`)
   }
   await refuseUnless(backup)
@@ -36,6 +39,7 @@ export async function restoreBackup({ backup, data, nowMs, proveAudit }: Restore
   const release = seizeDirectory(data)
   if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
   try {
+    tell('Copying the files')
     await stage(backup, join(data, STAGED), refuseUnless)
     return replaceFiles(backup, data, backupName(nowMs))
   } finally {

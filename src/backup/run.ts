@@ -1,9 +1,11 @@
 /** Makes a backup in a thread of its own, beside a panel that serves, and without flooding the disk under it. */
-import { closeSync, fdatasync, openSync, rmSync } from 'node:fs'
+import { closeSync, fdatasync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { backupName } from './catalogue.ts'
 import { type CreateBackupOptions, unfinishedDatabase } from './create.ts'
+import { DATABASE } from './files.ts'
+import { untold } from './progress.ts'
 import type { WorkerAnswer } from './worker.ts'
 
 const settle = promisify(fdatasync)
@@ -11,9 +13,14 @@ const SETTLE_MS = 5
 
 /**
  * @param thread where `worker.ts` is
+ * @param tell told of the database that is being copied, which may end a little smaller than it is now
  * @throws Error as `createBackup` does
  */
-export async function runBackup(thread: URL, options: CreateBackupOptions): Promise<{ name: string; bytes: number }> {
+export async function runBackup(
+  thread: URL,
+  options: CreateBackupOptions,
+  tell = untold,
+): Promise<{ name: string; bytes: number }> {
   const worker = new Worker(thread, { smol: true })
   const file = unfinishedDatabase(options)
   try {
@@ -22,7 +29,8 @@ export async function runBackup(thread: URL, options: CreateBackupOptions): Prom
       worker.onerror = ({ message }) => reject(new Error(message))
       worker.postMessage(options)
     })
-    await settleUntil(answering, file)
+    const totalBytes = sizeOf(join(options.data, DATABASE))
+    await settleUntil(answering, file, () => tell('Copying the database', sizeOf(file), totalBytes))
     const answer = await answering
     if ('failure' in answer) throw new Error(answer.failure)
     return answer
@@ -46,7 +54,7 @@ class UnsettledError extends Error {}
  * Has a growing file written to the disk bit by bit. The system would collect hundreds of megabytes, and a commit of the panel
  * would wait behind all of them.
  */
-async function settleUntil(answering: Promise<unknown>, path: string): Promise<void> {
+async function settleUntil(answering: Promise<unknown>, path: string, onTurn: () => void): Promise<void> {
   let isOver = false
   const over = () => {
     isOver = true
@@ -54,6 +62,7 @@ async function settleUntil(answering: Promise<unknown>, path: string): Promise<v
   answering.then(over, over)
   while (!isOver) {
     await settleOnce(path)
+    onTurn()
     await Bun.sleep(SETTLE_MS)
   }
 }
@@ -73,4 +82,8 @@ async function settleOnce(path: string): Promise<void> {
   } finally {
     closeSync(file)
   }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -7,6 +7,7 @@ import { schemaProblems } from '../db/schema.ts'
 import { inspectDatabase } from '../db/snapshot.ts'
 import { type Backup, MANIFEST } from './catalogue.ts'
 import { DATABASE, hashOfFile, isBackupPath, sizeOfRegularFile } from './files.ts'
+import { type TellProgress, untold } from './progress.ts'
 
 /** Without them a database is of no use. */
 const REQUIRED = [DATABASE, 'jwt.key', 'totp.key']
@@ -17,23 +18,29 @@ export type AuditProof = (database: string) => Promise<string[]>
 export type Sealed = Pick<Backup, 'path' | 'manifest'>
 
 /** @returns everything that is wrong; nothing for a good one */
-export async function verifyBackup(backup: Sealed, proveAudit: AuditProof): Promise<string[]> {
-  const problems = await fileProblems(backup)
+export async function verifyBackup(backup: Sealed, proveAudit: AuditProof, tell = untold): Promise<string[]> {
+  const problems = await fileProblems(backup, tell)
   // What is damaged has been said; looking into it would only say so again.
-  return problems.length > 0 ? problems : contentProblems(backup, proveAudit)
+  return problems.length > 0 ? problems : contentProblems(backup, proveAudit, tell)
 }
 
-async function fileProblems({ path: directory, manifest: { files } }: Sealed): Promise<string[]> {
+async function fileProblems({ path: directory, manifest: { files } }: Sealed, tell: TellProgress): Promise<string[]> {
   // It is read before anything is known of it: no path of it may lead out of the backup.
   if (!files.every(({ path }) => isBackupPath(path))) return ['its manifest names files that no backup holds']
   const named = new Set(files.map(({ path }) => path))
   if (named.size < files.length) return ['its manifest names a file twice']
   const problems = REQUIRED.filter((name) => !named.has(name)).map((name) => `${name} is not in it`)
+  const totalBytes = files.reduce((sum, { size }) => sum + size, 0)
+  let doneBytes = 0
+  const onRead = (bytes: number) => {
+    doneBytes += bytes
+    tell('Reading the files', doneBytes, totalBytes)
+  }
   for (const { path, size, sha256 } of files) {
     const found = sizeOfRegularFile(directory, path)
     if (found === undefined) problems.push(`${path} is missing`)
     else if (found === 'irregular') problems.push(`${path} is no regular file`)
-    else if (found !== size || (await hashOfFile(join(directory, path))) !== sha256) {
+    else if (found !== size || (await hashOfFile(join(directory, path), onRead)) !== sha256) {
       problems.push(`${path} is not as it was written`)
     }
   }
@@ -51,7 +58,12 @@ function entriesOf(directory: string): string[] {
   )
 }
 
-async function contentProblems({ path, manifest }: Sealed, proveAudit: AuditProof): Promise<string[]> {
+async function contentProblems(
+  { path, manifest }: Sealed,
+  proveAudit: AuditProof,
+  tell: TellProgress,
+): Promise<string[]> {
+  tell('Checking the database')
   const inBackup = (name: string) => join(path, name)
   const { problems: damage, migrations } = inspectDatabase(inBackup(DATABASE))
   if (damage.length > 0) return damage.map((problem) => `${DATABASE}: ${problem}`)
@@ -60,6 +72,7 @@ async function contentProblems({ path, manifest }: Sealed, proveAudit: AuditProo
   }
   const schema = schemaProblems(inBackup(DATABASE), migrations.length)
   if (schema.length > 0) return schema.map((problem) => `${DATABASE}: ${problem}`)
+  tell('Proving the audit log')
   const unusable = ['jwt.key', 'totp.key'].filter((name) => !holdsSecret(inBackup(name)))
   return [...unusable.map((name) => `${name} holds no secret`), ...(await proveAudit(inBackup(DATABASE)))]
 }

@@ -9,7 +9,7 @@ import { onInstallation } from './installation.ts'
 import { print, printJson } from './output.ts'
 
 export function addAudit(program: Command): void {
-  const audit = program.command('audit').description('prove the audit log, also while the panel runs')
+  const audit = program.command('audit').description('verify the audit log, also while the panel runs')
 
   withSettings(audit.command('verify'), ['data'])
     .description(

@@ -18,6 +18,7 @@ import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
 import { configAsOwner, installed } from './installation.ts'
 import { isTerminal, print, printJson } from './output.ts'
+import { withProgress } from './progress.ts'
 import { line, printList } from './table.ts'
 import { humanBytes, humanTime } from './units.ts'
 
@@ -35,7 +36,7 @@ export function addBackup(program: Command): void {
       try {
         const directory = backupDirectory(config)
         const options = { data: config.data, directory, nowMs: systemClock.now(), version, keep }
-        const { name } = await runBackup(BACKUP_THREAD, options)
+        const { name } = await withProgress(json === true, (tell) => runBackup(BACKUP_THREAD, options, tell))
         const made = readBackup(join(directory, name))
         if (json) printJson(toJson(made))
         else print(isTerminal() ? `Made ${made.path}, ${humanBytes(made.bytes)}.` : line(fieldsOf(made)))
@@ -69,7 +70,7 @@ export function addBackup(program: Command): void {
     .argument('[backup]', 'its name, or the path of its directory (default: the newest)')
     .action(async (name: string | undefined, _: unknown, command: Command) => {
       const found = find(await configAsOwner(command), name)
-      const problems = await verifyBackup(found, auditProblems)
+      const problems = await withProgress(false, (tell) => verifyBackup(found, auditProblems, tell))
       if (problems.length > 0) throw new Error(`${found.path} cannot be restored:\n${problems.join('\n')}`)
       print(`${found.name} is good: version ${found.manifest.version}, schema ${found.manifest.schema}`)
     })
@@ -84,12 +85,10 @@ export function addBackup(program: Command): void {
       if (existsSync(join(config.data, DATABASE))) {
         await confirm(restore, { ask: `Replace the panel in ${config.data} by ${from}?`, yes })
       }
-      const aside = await restoreBackup({
-        backup: found,
-        data: config.data,
-        nowMs: systemClock.now(),
-        proveAudit: auditProblems,
-      })
+      const { data } = config
+      const aside = await withProgress(false, (tell) =>
+        restoreBackup({ backup: found, data, nowMs: systemClock.now(), proveAudit: auditProblems, tell }),
+      )
       print(`restored ${from} into ${config.data}`)
       if (aside !== undefined) print(`what was there before is in ${aside}; delete it when you no longer need it`)
       print("what was revoked since is valid again: 'ncp session revoke-all --everybody' and 'ncp key revoke' end it")

@@ -25,7 +25,7 @@ type Named = Finding & { name: string }
 
 export function addDoctor(program: Command): void {
   withSettings(program.command('doctor'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey', 'backupDir'])
-    .description('look at everything that a panel needs; exit code 0, also with warnings, and 1 where something failed')
+    .description('check everything that a panel needs: exit code 0, also with warnings; 1 if something failed')
     .option('--send-mail <email>', 'also send an email to this address', readAddress)
     .option('--json', 'print JSON')
     .action(async ({ sendMail, json }: { sendMail?: string; json?: true }, command: Command) => {

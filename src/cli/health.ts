@@ -14,7 +14,7 @@ type Answer = {
 
 export function addHealth(program: Command): void {
   withSettings(program.command('health'), ['host', 'port', 'tls'])
-    .description('tell whether the panel on this machine serves requests: exit code 0 when it does, 1 when not')
+    .description('check whether the panel on this machine serves requests: exit code 0 if it does, 1 if not')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
       const config = await configOf(command)

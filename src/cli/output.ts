@@ -25,6 +25,16 @@ export function printError(lines: string): void {
   process.stderr.write(`${printableLines(lines)}\n`)
 }
 
+const CLEAR_LINE = '\r\x1b[2K'
+
+/** Whether a person sees standard error. */
+export const hasScreen = (): boolean => process.stderr.isTTY === true
+
+/** One line on standard error that the next one replaces; an empty one is none. */
+export function showStatus(text: string): void {
+  process.stderr.write(`${CLEAR_LINE}${printable(text)}`)
+}
+
 /** A document of ours for another program, such as a unit or a completion, as it is. */
 export function printDocument(text: string): void {
   process.stdout.write(text)

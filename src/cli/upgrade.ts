@@ -16,7 +16,9 @@ type RunNcp = (program: string, data: string, ...command: string[]) => string
 
 export function addUpgrade(program: Command): void {
   withSettings(program.command('upgrade'), ['data'])
-    .description('replace this program, where systemd runs it, by another version; come back when that is not ready')
+    .description(
+      'replace this program, where systemd runs it, by another version; roll back if that does not become ready',
+    )
     .argument('<file>', 'the other version of the program')
     .option('--sums <file>', 'the checksums of its release (default: SHA256SUMS beside it)')
     .option('--service <name>', 'the unit that runs the panel', 'ncp')

@@ -219,3 +219,26 @@ test.each(['-v', '-V', '--version'])('%s prints the version', async (flag) => {
   const { exitCode, stdout } = await here.run([flag])
   expect([exitCode, stdout]).toEqual([0, (await here.run(['version'])).stdout])
 })
+
+describe('long work', () => {
+  test('shows how far it is on a terminal, and leaves nothing of that behind', async () => {
+    const made = await screen(['backup', 'create'])
+    expect(made.raw).toMatch(/Copying the database: \d[\d.]* \w+ of \d[\d.]* \w+/)
+    const name = /ncp-\d{8}T\d{9}Z/.exec(made.lines.join())?.[0] ?? ''
+    expect(made.lines).toEqual([expect.stringMatching(/^Made data\/backups\/ncp-\S+, [\d.]+ [KMG]B\.$/)])
+    const verified = await screen(['backup', 'verify'])
+    for (const step of ['Reading the files: ', 'Checking the database', 'Proving the audit log']) {
+      expect(verified.raw).toContain(`\r\x1b[2K${step}`)
+    }
+    expect(verified.lines).toEqual([expect.stringContaining(`${name} is good`)])
+    const restored = await screen(['backup', 'restore', `data/backups/${name}`, '--data', 'another'])
+    expect(restored.raw).toContain('\r\x1b[2KCopying the files')
+    expect(restored.lines[0]).toStartWith(`restored ${name}`)
+  })
+
+  test('says nothing of it in a pipe, or where a program reads', async () => {
+    expect((await here.run(['backup', 'verify'])).stderr).toBe('')
+    expect((await here.run(['backup', 'create'])).stderr).toBe('')
+    expect((await screen(['backup', 'create', '--json'])).raw).not.toContain('Copying')
+  })
+})

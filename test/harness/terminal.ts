@@ -33,6 +33,8 @@ export async function onTerminal(here: Installation, args: string[], options: Op
   child.terminal?.close()
   const lines = Bun.stripANSI(raw)
     .split('\r\n')
+    // What a carriage return goes back over is not seen any longer.
+    .map((line) => line.split('\r').at(-1) ?? '')
     .filter((line) => line !== '')
   return { exitCode, raw, lines }
 }
