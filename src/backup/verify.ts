@@ -1,6 +1,7 @@
 /** Whether a backup can be trusted: what its manifest names and no more, the database as the panel makes it, the secrets usable. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { printable } from '../core/printable.ts'
 import { loadSecret } from '../crypto/secret.ts'
 import { migrations as ours } from '../db/migrations.ts'
 import { schemaProblems } from '../db/schema.ts'
@@ -46,7 +47,7 @@ async function fileProblems({ path: directory, manifest: { files } }: Sealed, te
   }
   // SQLite would play a log that lies beside the database into it.
   const extra = entriesOf(directory).filter((path) => path !== MANIFEST && !named.has(path))
-  return [...problems, ...extra.map((path) => `${JSON.stringify(path).slice(1, -1)} is not in its manifest`)]
+  return [...problems, ...extra.map((path) => `${printable(path)} is not in its manifest`)]
 }
 
 /** Names in the backup and in its one directory, as paths below it. A link in the place of that is no directory. */

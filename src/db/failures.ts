@@ -74,7 +74,7 @@ export function busy(): AppError {
   return unavailable(undefined, BUSY_RETRY_SECONDS, undefined)
 }
 
-/** Nothing is written any more. @param cause tells the log why */
+/** Nothing more is written. @param cause tells the log why */
 export function writesStopped(cause: unknown): AppError {
   return unavailable(
     'The panel cannot write to its disk and accepts no changes; tell its operator',

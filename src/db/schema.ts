@@ -1,8 +1,12 @@
 /** Whether a database has the schema that the migrations make, no object less, more or other. */
 import { Database } from 'bun:sqlite'
+import { printable } from '../core/printable.ts'
 import { migrations } from './migrations.ts'
 
 type SchemaObject = { type: string; name: string; sql: string | null }
+
+/** Of a name of somebody else's, as far as it is shown, in characters. */
+const MAX_NAME_LENGTH = 64
 
 /** What SQLite and the migrations keep for themselves. */
 const OBJECTS =
@@ -26,7 +30,9 @@ export function schemaProblems(path: string, applied: number): string[] {
     const changed = [...found.values()].filter(({ name, sql }) => expected.has(name) && expected.get(name)?.sql !== sql)
     return [
       ...missing.map(({ type, name }) => `${type} ${name} is missing`),
-      ...foreign.map(({ type, name }) => `${type} ${printable(name)} is not one of the panel's`),
+      ...foreign.map(
+        ({ type, name }) => `${type} ${printable(name.slice(0, MAX_NAME_LENGTH))} is not one of the panel's`,
+      ),
       ...changed.map(({ type, name }) => `${type} ${name} is not as the panel makes it`),
     ]
   } finally {
@@ -54,9 +60,4 @@ function objectsAfter(applied: number): SchemaObject[] {
 
 function objectsOf(database: Database): SchemaObject[] {
   return database.query<SchemaObject, []>(OBJECTS).all()
-}
-
-/** A name of somebody else's, which may hold anything. */
-function printable(name: string): string {
-  return /^\w{1,64}$/.test(name) ? name : JSON.stringify(name.slice(0, 64))
 }

@@ -185,7 +185,7 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
       return oldest?.since
     },
 
-    /** Mails that wait, under way included; 10,000 for any number above. */
+    /** Emails that wait, those under way included; 10,000 for any number above. */
     countWaiting: () => countUpTo(store.read, store.read.select({ one: sql`1` }).from(outbox), MAX_COUNT),
 
     /** Begins to send: for the process that serves, and not for one command. */

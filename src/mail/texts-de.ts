@@ -132,6 +132,13 @@ export const german: Texts = {
         'Falls die Versuche nicht von Ihnen stammen und Sie Ihr Passwort auch anderswo verwenden, wählen Sie ein neues.',
       ].join(' '),
     }),
+    many_changes: () => ({
+      subject: 'Sehr viele Änderungen an Ihrem Konto',
+      event:
+        'An Ihrem Konto wurde so viel geändert, dass Sie vorerst nicht über jede Änderung eine E-Mail erhalten. Das Protokoll Ihres Kontos führt alle auf.',
+      advice:
+        'Falls die Änderungen nicht von Ihnen stammen, beenden Sie Ihre Sitzungen, löschen Sie unbekannte API-Schlüssel, wählen Sie ein neues Passwort und informieren Sie den Betreiber.',
+    }),
     session_attempts_slowed: () => ({
       subject: 'Viele falsche Passwörter in einer Sitzung',
       event:

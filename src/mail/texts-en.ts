@@ -124,6 +124,13 @@ export const english: Texts = {
         'If the attempts were not yours and you use the same password elsewhere, choose a new one.',
       ].join(' '),
     }),
+    many_changes: () => ({
+      subject: 'Very many changes to your account',
+      event:
+        'So much was changed in your account that you will not get an email about each change for now. The audit log of your account lists all of them.',
+      advice:
+        'If this was not you, end your sessions, delete API keys that you do not know, choose a new password and tell the operator.',
+    }),
     session_attempts_slowed: () => ({
       subject: 'Many wrong passwords in a session of your account',
       event:

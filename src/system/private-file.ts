@@ -7,7 +7,7 @@ const OTHERS_ENTER = 0o001
 const OTHERS_WRITE = 0o002
 /** Where containers get their secrets, open to every user in there: there are no others than the panel. */
 const CONTAINER_SECRETS = '/run/secrets/'
-/** A group may read, such as that of whoever makes the backups. */
+/** A group may read, such as the one that makes the backups. */
 const BEYOND_OWNER_AND_READING_GROUP = 0o027
 
 /**

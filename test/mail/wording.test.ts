@@ -24,6 +24,7 @@ const samples: { [Kind in Notice['kind']]: Extract<Notice, { kind: Kind }> } = {
   api_key_expires: { kind: 'api_key_expires', ...key },
   api_key_deleted: { kind: 'api_key_deleted', ...key },
   account_unlocked: { kind: 'account_unlocked' },
+  many_changes: { kind: 'many_changes' },
   subscription_deleted: { kind: 'subscription_deleted', name: 'Hosting', sites: 3, apiKeys: 2 },
   new_address: { kind: 'new_address', address: '203.0.113.7' },
   login_attempts_slowed: { kind: 'login_attempts_slowed' },

@@ -57,7 +57,7 @@ export function createCredentials(options: CredentialsOptions) {
     if (isKey && !API_KEY.test(bearer)) return malformedKey
     const hash = isKey ? sha256(bearer) : ''
     // Only a key's hash is kept in memory. The colon, which no bearer value contains, keeps it apart from tokens:
-    // otherwise whoever read the hashes in a stolen backup could send one of them as a token.
+    // otherwise a reader of the hashes in a stolen backup could send one of them as a token.
     const cacheKey = isKey ? `key:${hash}` : bearer
     let rejection: Rejection = unknownCredential
     // A rejection is not remembered: it takes no place from a principal, and time can be put back.

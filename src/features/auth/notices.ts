@@ -7,6 +7,7 @@ import { users } from '../../db/tables.ts'
 import type { Author, Notice } from '../../mail/notice.ts'
 import type { PutMail } from '../../mail/outbox.ts'
 import type { FindWording } from '../../mail/wording.ts'
+import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from './allowance.ts'
 
 /**
  * Tells a user, in the transaction of what happened.
@@ -20,10 +21,38 @@ export type NotifyOptions = { clock: Clock; putMail: PutMail; findWording: FindW
 /** Long enough for a mail server that is down over a weekend. */
 const NOTICE_TTL_MS = 3 * 24 * 60 * 60 * 1000
 
+const MINUTE_MS = 60 * 1000
+const HOUR_MS = 60 * MINUTE_MS
+
+type Allowance = { name: string; policy: AllowancePolicy }
+/**
+ * Two hundred emails to a user at once, then one every ten minutes at the most: a key can be rotated with every request, and each
+ * email waits for days where the mail server is down.
+ */
+const EMAILS: Allowance = {
+  name: 'emails',
+  policy: { free: 200, firstDelayMs: MINUTE_MS, longestDelayMs: 10 * MINUTE_MS },
+}
+/** Instead of those beyond: nobody should hide a change behind many others without the user hearing of it. */
+const SUMMARIES: Allowance = {
+  name: 'emails of many',
+  policy: { free: 1, firstDelayMs: HOUR_MS, longestDelayMs: HOUR_MS },
+}
+
 export function createNotify({ clock, putMail, findWording }: NotifyOptions): Notify {
-  return async (tx, userId, notice, actor) => {
+  async function spend(tx: Queries, userId: number, { name, policy }: Allowance): Promise<boolean> {
+    const used = (await readAllowances(tx, userId, [name])).get(name)
+    const after = spendAllowance(policy, used, clock.now())
+    if (after) await writeAllowance(tx, userId, name, after)
+    return after !== undefined
+  }
+
+  return async (tx, userId, happened, actor) => {
     const [user] = await tx.select({ email: users.email }).from(users).where(eq(users.id, userId))
     if (!user) return
+    const isTold = await spend(tx, userId, EMAILS)
+    if (!isTold && !(await spend(tx, userId, SUMMARIES))) return
+    const notice: Notice = isTold ? happened : { kind: 'many_changes' }
     const { email } = user
     const now = clock.now()
     const wording = await findWording(tx)

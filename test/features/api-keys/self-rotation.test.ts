@@ -183,7 +183,7 @@ describe('rotating itself', () => {
     const { key, id } = await renewable()
     const { data } = await panel.send<Created>('POST', PATH, { as: key, from: '203.0.113.44' })
     const mail = await mailAbout('An API key rotated itself')
-    expect(mail?.text).toContain('from 203.0.113.44.')
+    expect(mail?.text).toContain('from the address 203.0.113.44.')
     expect(mail?.text).toContain(
       `Name: "Backup job"\nBegins with: ${data.key_prefix}\nExpires: ${spokenTime(after(MONTH))}\n`,
     )

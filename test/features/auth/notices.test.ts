@@ -201,3 +201,18 @@ describe('a login', () => {
     expect(await subjectsTo(ada)).toEqual(['Login from a new address'])
   })
 })
+
+test('a user who is told of very much is told so, and then of little more', async () => {
+  const ada = await panel.customer()
+  const { data } = await panel.post<{ id: number }>('/auth/api-keys', ada.token, { name: 'Noisy' })
+  const rotate = () => panel.post(`/auth/api-keys/${data.id}/rotate`, ada.token, { grace_seconds: 0 })
+  for (let count = 0; count < 230; count++) expect((await rotate()).status).toBe(200)
+  const emails = await panel.subjectsTo(ada.email)
+  expect(emails.length).toBeLessThanOrEqual(202)
+  const summary = emails.filter((subject) => subject === 'Very many changes to your account')
+  expect(summary).toHaveLength(1)
+  // Later there is room for what happens then.
+  panel.clock.advance(60 * 60)
+  expect((await rotate()).status).toBe(200)
+  expect((await panel.subjectsTo(ada.email)).at(-1)).toBe('An API key was rotated')
+})
