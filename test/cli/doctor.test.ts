@@ -9,13 +9,16 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   truncateSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../src/core/clock.ts'
 import { ownCertificate } from '../../src/tls/certificate.ts'
-import { type Installation, install } from '../harness/binary.ts'
+import { type Installation, install, until } from '../harness/binary.ts'
 import { freePort } from '../harness/port.ts'
+import { installed, PROXY_PATH } from '../harness/proxies.ts'
 import { startSmtp } from '../harness/smtp.ts'
 
 // A first run compiles the binary.
@@ -208,6 +211,63 @@ describe('says what is wrong, and what to do, of', () => {
     await panel.stop()
   })
 })
+
+test('a pipe in the place of a key is told, and not read', async () => {
+  renameSync(here.inData('totp.key'), here.inData('kept'))
+  Bun.spawnSync(['mkfifo', here.inData('totp.key')])
+  expect(await failure('data directory')).toStartWith('data/totp.key is not a regular file')
+  renameSync(here.inData('kept'), here.inData('totp.key'))
+})
+
+test.skipIf(!installed('nginx'))(
+  'a proxy on this machine is no failure: our own requests would come from here',
+  async () => {
+    mkdirSync(here.path('proxy'))
+    await ownCertificate(here.path('proxy'), systemClock)
+    const panel = await here.serve(['--host', '127.0.0.1', '--no-tls'], { NCP_TRUSTED_PROXIES: '127.0.0.1' })
+    const proxyPort = await freePort()
+    const configuration = `daemon off; pid ${here.path('proxy/pid')}; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''} events {}
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${here.path('proxy', name)};`).join(' ')}
+  server {
+    listen 127.0.0.1:${proxyPort} ssl;
+    ssl_certificate ${here.path('proxy/cert.pem')};
+    ssl_certificate_key ${here.path('proxy/key.pem')};
+    location / {
+      proxy_pass http://127.0.0.1:${panel.port};
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    }
+  }
+}`
+    writeFileSync(here.path('proxy/nginx.conf'), configuration)
+    const nginx = Bun.spawn(['nginx', '-e', 'stderr', '-c', here.path('proxy/nginx.conf')], {
+      env: { PATH: PROXY_PATH },
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
+    const tls = { ca: readFileSync(here.path('proxy/cert.pem'), 'utf8') }
+    await until('nginx', () =>
+      fetch(`https://localhost:${proxyPort}/livez`, { tls }).then(
+        (answer) => answer.ok,
+        () => false,
+      ),
+    )
+    const { of } = await examine(['--no-tls'], {
+      NCP_PORT: `${panel.port}`,
+      NCP_TRUSTED_PROXIES: '127.0.0.1',
+      NCP_PUBLIC_URL: `https://localhost:${proxyPort}`,
+      NODE_EXTRA_CA_CERTS: 'proxy/cert.pem',
+    })
+    expect(of('proxy')).toEqual([
+      expect.objectContaining({ status: 'ok', message: expect.stringContaining('by a proxy on this machine') }),
+    ])
+    nginx.kill()
+    await nginx.exited
+    await panel.stop()
+  },
+)
 
 describe('the mail server', () => {
   const settings = (mailPort: number, user = 'panel:secret-of-mail@') => ({

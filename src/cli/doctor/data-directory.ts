@@ -76,6 +76,8 @@ function fileProblems(path: string, directory: Stats): Finding[] {
 }
 
 function secretProblems(path: string): Finding[] {
+  // Said before; and reading a pipe would never end.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) return []
   try {
     loadSecret(path, { create: false })
     return []

@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { isLoopback } from '../../core/loopback.ts'
 import { askPanel, type PanelAddress } from '../../lifecycle/self-check.ts'
 import { fingerprintAt, hostOf } from './certificate.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
@@ -27,7 +28,7 @@ export async function checkName({ config: { publicUrl } }: Situation): Promise<F
       ),
     ]
   }
-  const own = new Set(Object.values(networkInterfaces()).flatMap((found) => found?.map(({ address }) => address) ?? []))
+  const own = ownAddresses()
   const isHere = addresses.some((address) => own.has(address))
   return [
     ok(
@@ -53,6 +54,15 @@ export async function checkProxy(situation: Situation): Promise<Finding[]> {
   if (!(await hasProxy(publicUrl, direct))) {
     if (trustedProxies.length === 0) return [ok(`${publicUrl} leads straight to this panel`)]
     return [ok(`${publicUrl} leads straight to this panel`, 'trusted_proxies is only for a proxy in front')]
+  }
+  // Through a proxy on this machine a request of our own comes from here, and says nothing about others.
+  if (await isThisMachine(publicUrl)) {
+    return [
+      ok(
+        `${publicUrl} leads to this panel by a proxy on this machine; whether it passes on who calls cannot be told from here`,
+        'GET /api/v1/auth/sessions shows what address a client comes from',
+      ),
+    ]
   }
   if (await sharesBucket(publicUrl, direct)) {
     return [
@@ -86,6 +96,17 @@ async function outsideProblem(publicUrl: string): Promise<Finding | undefined> {
       'look at DNS, firewall, proxy and certificate',
     )
   }
+}
+
+/** Whether the name leads to an address of this machine, from which our own requests would then come. */
+async function isThisMachine(publicUrl: string): Promise<boolean> {
+  const [host = ''] = hostOf(publicUrl)
+  const own = ownAddresses()
+  return (await lookup(host, { all: true })).some(({ address }) => isLoopback(address) || own.has(address))
+}
+
+function ownAddresses(): Set<string> {
+  return new Set(Object.values(networkInterfaces()).flatMap((found) => found?.map(({ address }) => address) ?? []))
 }
 
 function probe(publicUrl: string): Promise<Response> {
