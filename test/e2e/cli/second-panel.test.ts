@@ -1,0 +1,44 @@
+/** Two panels on one data directory: the second is refused, and commands beside the first are not. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Installation, install } from '../../harness/binary.ts'
+
+// A first run compiles the binary.
+setDefaultTimeout(60_000)
+
+let here: Installation
+beforeEach(async () => {
+  here = await install()
+})
+afterEach(() => here.remove())
+
+const serve = () => here.run(['serve', '--port', '0', '--no-tls'])
+
+test('a second panel is refused in words, and the first goes on', async () => {
+  const panel = await here.serve(['--no-tls'])
+  const { exitCode, stdout, stderr } = await serve()
+  expect([exitCode, stdout, stderr]).toEqual([
+    1,
+    '',
+    'ncp: another panel serves data: stop it first, or give this one a directory of its own with --data\n',
+  ])
+  expect((await panel.login('admin@localhost', here.adminPassword())).status).toBe(200)
+  expect(await panel.stop()).toBe(0)
+})
+
+test('commands work beside a panel', async () => {
+  const panel = await here.serve(['--no-tls'])
+  expect((await here.run(['user', 'create', '--email', 'ada@example.com', '--name', 'Ada'])).exitCode).toBe(0)
+  expect((await here.run(['user', 'list'])).stdout).toContain('ada@example.com')
+  expect((await here.run(['backup', 'create'])).exitCode).toBe(0)
+  expect(await panel.stop()).toBe(0)
+})
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'the next panel starts once the one before has ended by %s',
+  async (signal) => {
+    const panel = await here.serve(['--no-tls'])
+    panel.signal(signal)
+    await panel.ended()
+    expect(await (await here.serve(['--no-tls'])).stop()).toBe(0)
+  },
+)

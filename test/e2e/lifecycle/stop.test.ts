@@ -1,0 +1,108 @@
+/** The end of the compiled panel: SIGTERM with requests in flight, and whoever has no patience for them. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Connection, openConnection } from '../../harness/connection.ts'
+
+// A first run compiles the binary.
+setDefaultTimeout(120_000)
+
+const FOR_EVER = '600'
+
+let here: Installation
+beforeAll(async () => {
+  here = await install()
+})
+afterAll(() => here.remove())
+
+/** A login of which half has been sent: a request in flight for as long as a test wants. */
+async function beginLogin({ port }: RunningBinary): Promise<{ connection: Connection; rest: string }> {
+  const body = JSON.stringify({ email: 'admin@localhost', password: here.adminPassword() })
+  const connection = await openConnection(port)
+  const half = body.slice(0, 10)
+  const head = ['POST /api/v1/auth/login HTTP/1.1', `Host: localhost:${port}`, 'Content-Type: application/json']
+  connection.write(`${[...head, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${half}`)
+  // An answer to another one, sent later, tells that the panel has read this one.
+  const other = await openConnection(port)
+  await other.get('/livez')
+  other.close()
+  return { connection, rest: body.slice(half.length) }
+}
+
+test('SIGTERM lets a request in flight finish, takes no other, and ends with 0', async () => {
+  const panel = await here.serve(['--no-tls'])
+  const { connection, rest } = await beginLogin(panel)
+  const idle = await openConnection(panel.port)
+  await idle.get('/livez')
+  panel.signal('SIGTERM')
+  await until('the end of the idle connection', idle.isClosed)
+  await expect(openConnection(panel.port)).rejects.toThrow('ECONNREFUSED')
+
+  const answer = connection.answer()
+  connection.write(rest)
+  const { status, body } = await answer
+  expect([status, JSON.parse(body).message]).toEqual([200, 'Login successful'])
+  expect(await panel.ended()).toBe(0)
+})
+
+test('readiness fails first, for as long as a load balancer is given, while all else is still served', async () => {
+  const panel = await here.serve(['--no-tls'], { NCP_DRAIN_DELAY_SECONDS: FOR_EVER })
+  const connection = await openConnection(panel.port)
+  expect((await connection.get('/readyz')).status).toBe(200)
+  panel.signal('SIGTERM')
+  const unready = await until('readiness to fail', async () => {
+    const response = await panel.request('/readyz')
+    return response.status === 503 && response
+  })
+  expect(unready.headers.get('retry-after')).toBe('5')
+  const { status, head } = await connection.get('/livez')
+  expect([status, /^connection: close$/im.test(head)]).toEqual([200, true])
+  expect((await panel.login('admin@localhost', here.adminPassword())).status).toBe(200)
+
+  panel.signal('SIGTERM')
+  expect(await panel.ended()).toBe(0)
+})
+
+test('a second signal waits for no request any more', async () => {
+  const panel = await here.serve(['--no-tls'], { NCP_DRAIN_SECONDS: FOR_EVER })
+  const { connection } = await beginLogin(panel)
+  panel.signal('SIGTERM')
+  await until('the port to close', () =>
+    openConnection(panel.port).then(
+      (open) => {
+        open.close()
+        return false
+      },
+      () => true,
+    ),
+  )
+  expect(connection.isClosed()).toBe(false)
+  panel.signal('SIGTERM')
+  expect(await panel.ended()).toBe(0)
+  await until('the end of the connection', connection.isClosed)
+})
+
+test('a request that never ends is cut after the time for it', async () => {
+  const panel = await here.serve(['--no-tls'], { NCP_DRAIN_SECONDS: '0' })
+  const { connection } = await beginLogin(panel)
+  panel.signal('SIGTERM')
+  expect(await panel.ended()).toBe(0)
+  await until('the end of the connection', connection.isClosed)
+})
+
+test('what was only in memory is written: the last use of a key', async () => {
+  const panel = await here.serve(['--no-tls'])
+  const { data } = await panel.login('admin@localhost', here.adminPassword())
+  const created = await panel.send<{ id: number; key: string }>('POST', '/auth/api-keys', {
+    as: data.token,
+    body: { name: 'Script' },
+  })
+  expect((await panel.send('GET', '/auth/me', { as: created.data.key })).status).toBe(200)
+  expect(await panel.stop()).toBe(0)
+
+  const next = await here.serve(['--no-tls'])
+  const keys = await next.send<{ id: number; last_used_at: string | null }[]>('GET', '/auth/api-keys', {
+    as: data.token,
+  })
+  expect(keys.data.find(({ id }) => id === created.data.id)?.last_used_at).toBeString()
+  expect(await next.stop()).toBe(0)
+})
