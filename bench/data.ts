@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivateFile } from '../src/crypto/secret.ts'
-import { migrations } from '../src/db/migrations.ts'
+import { migrations } from '../src/db/sqlite/migrations.ts'
 import { openStore } from '../src/db/store.ts'
 
 export type Size = { keys: number; users: number; sites: number }

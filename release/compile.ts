@@ -21,7 +21,7 @@ export async function compile(outfile: string, target?: Target): Promise<string[
   mkdirSync(workshop, { recursive: true })
   const result = await Bun.build({
     // All but the first run in threads of their own.
-    entrypoints: ['src/main.ts', 'src/backup/worker.ts', 'src/db/disk-worker.ts'],
+    entrypoints: ['src/main.ts', 'src/backup/worker.ts', 'src/db/sqlite/fast/disk-worker.ts'],
     // Elysia reads the source of handlers to learn what they use, and minified source misleads it.
     minify: false,
     // Half the start-up time; it needs ESM, or the build machine's path would be baked in.

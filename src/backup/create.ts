@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatTimestamp } from '../core/timestamp.ts'
-import { copyDatabase, inspectDatabase } from '../db/snapshot.ts'
+import { copyDatabase, inspectDatabase } from '../db/sqlite/snapshot.ts'
 import { sync } from '../system/sync.ts'
 import { type Backup, backupName, type Manifest, manifestPath, pruneBackups, readBackup } from './catalogue.ts'
 import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, hashOfFile } from './files.ts'

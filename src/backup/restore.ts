@@ -1,7 +1,7 @@
 /** Puts a backup into a data directory; what was there before is kept beside it. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from '../db/data-lock.ts'
+import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from '../db/sqlite/data-lock.ts'
 import { sync } from '../system/sync.ts'
 import { type Backup, backupName } from './catalogue.ts'
 import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS } from './files.ts'

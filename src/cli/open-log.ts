@@ -3,8 +3,8 @@ import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
-import { createLog, type ProcessLog } from '../core/log.ts'
-import { type LogSink, openLogSink } from '../core/log-sink.ts'
+import { createLog, type ProcessLog } from '../log/log.ts'
+import { type LogSink, openLogSink } from '../log/sink.ts'
 
 export type OpenLog = { log: ProcessLog; sink: LogSink }
 

@@ -1,5 +1,5 @@
 /** Every setting of the program: its key, its default, how it is read, and the help that `--help` prints. */
-import { LOG_LEVELS, type LogLevel } from '../core/log.ts'
+import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
 import { type BrowserConfig, browserSettings } from './browsers.ts'
 import { type MetricsConfig, metricsSettings } from './metrics.ts'

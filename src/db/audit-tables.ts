@@ -30,7 +30,7 @@ export const auditLog = sqliteTable(
     times: integer().notNull(),
     /** A JSON object of what else there is to know, never a secret. */
     details: text().notNull(),
-    /** SHA-256 of the entry and of the hash before it, in hex: see `features/audit/chain.ts`. */
+    /** SHA-256 of the entry and of the hash before it, in hex: see `features/operation/audit/chain.ts`. */
     hash: text().notNull(),
   },
   (table) => [

@@ -1,7 +1,7 @@
 /** Whether the database answers, and is the one that this program knows: for the watchdog and for readiness. */
 import { sql } from 'drizzle-orm'
 import { AppError } from '../core/errors.ts'
-import { migrations } from './migrations.ts'
+import { migrations } from './sqlite/migrations.ts'
 import type { Store } from './store.ts'
 
 /**

@@ -6,19 +6,19 @@ import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
 import { closeAll } from '../core/close-all.ts'
 import type { Durations } from '../core/durations.ts'
 import { codeOf } from '../core/error-code.ts'
-import type { Log } from '../core/log.ts'
-import { createCheckpointPace } from './checkpoint-pace.ts'
-import { openForWriting } from './connection.ts'
-import { isAlone, shareDirectory } from './data-lock.ts'
-import { createDiskThread } from './disk-thread.ts'
-import { createDiskTrust } from './disk-trust.ts'
+import type { Log } from '../log/log.ts'
 import { explainOpening, isFailedSync, LostDiskError } from './failures.ts'
-import { migrate } from './migrate.ts'
-import { watchPlaces } from './placed-files.ts'
-import { countBacklog, moveLog, proveLog } from './proof.ts'
+import { createCheckpointPace } from './sqlite/checkpoint-pace.ts'
+import { openForWriting } from './sqlite/connection.ts'
+import { isAlone, shareDirectory } from './sqlite/data-lock.ts'
+import { createDiskTrust } from './sqlite/disk-trust.ts'
+import { createDiskThread } from './sqlite/fast/disk-thread.ts'
+import { createDataVersion } from './sqlite/fast/wal-index.ts'
+import { migrate } from './sqlite/migrate.ts'
+import { watchPlaces } from './sqlite/placed-files.ts'
+import { countBacklog, moveLog, proveLog } from './sqlite/proof.ts'
+import { createWriter } from './sqlite/writer.ts'
 import * as tables from './tables.ts'
-import { createDataVersion } from './wal-index.ts'
-import { createWriter } from './writer.ts'
 
 /** A connection or a transaction, with Drizzle's query builder. Always `await` its queries. */
 export type Queries = BunSQLiteDatabase<typeof tables>
@@ -68,6 +68,13 @@ export type Store = {
 
 /** What serves requests reads from a store, and writes through `writeAs` alone. */
 export type ReadStore = Pick<Store, 'read' | 'version'>
+
+/**
+ * Told, at the end of a transaction and within it, what was created: neither is there without the other.
+ *
+ * @throws what the transaction must be rolled back for
+ */
+export type Conclude<Result> = (tx: Queries, result: Result) => Promise<void>
 
 export type StoreOptions = {
   /** Whether there may be none yet: an installation that lost its database must not get an empty one. */

@@ -58,7 +58,7 @@ export const knownAddresses = sqliteTable(
   ],
 )
 
-/** What an account has used up of its allowances: see `features/auth/allowance.ts`. */
+/** What an account has used up of its allowances: see `features/account/allowance.ts`. */
 export const allowances = sqliteTable(
   'allowances',
   {

@@ -1,6 +1,7 @@
 /** What became of a request, for log and metrics: asked once its response is made, also for 404, refusals and failures. */
-import type { RequestLog } from '../core/log.ts'
+
 import type { ServedRequest } from '../core/served-request.ts'
+import type { RequestLog } from '../log/log.ts'
 import type { Visit } from './visit.ts'
 
 export type ObserverOptions = {

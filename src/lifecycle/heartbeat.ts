@@ -1,5 +1,5 @@
 /** The sign of life for a watchdog: only while the event loop turns in time and the database answers. */
-import type { Log } from '../core/log.ts'
+import type { Log } from '../log/log.ts'
 
 export type HeartbeatOptions = {
   /** After this long without a beat the watchdog ends the process. */

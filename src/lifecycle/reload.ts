@@ -1,6 +1,6 @@
 /** SIGHUP: what may change while the panel serves, read again; what is wrong changes nothing. */
 import { type Config, fileKeyOf, schema } from '../config/schema.ts'
-import type { ProcessLog } from '../core/log.ts'
+import type { ProcessLog } from '../log/log.ts'
 
 export type ReloadOptions = {
   /** The settings that the panel was started with. */

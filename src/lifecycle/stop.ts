@@ -1,5 +1,5 @@
 /** The end of a panel: no new requests, those in flight finish, what is in memory is written. */
-import type { Listener } from '../http/listener.ts'
+import type { Listener } from '../tls/listener.ts'
 
 export type StopOptions = {
   listener: Pick<Listener, 'retire' | 'drain' | 'cut'>

@@ -1,6 +1,7 @@
 /** Tells the operator at the start that the panel will soon be out of room, or is already. */
-import type { Log } from '../core/log.ts'
-import { diskSpace } from '../features/health/disk-space.ts'
+
+import { diskSpace } from '../features/operation/health/disk-space.ts'
+import type { Log } from '../log/log.ts'
 
 export async function warnOfSpace(directory: string, log: Log): Promise<void> {
   const { state, freeBytes } = await diskSpace(directory)

@@ -1,5 +1,5 @@
 /** Which address a request comes from, directly or through trusted proxies. */
-import type { Log } from '../core/log.ts'
+import type { Log } from '../log/log.ts'
 import { type AddressRange, type ClientAddress, createAddressFilter, describeAddress } from './address.ts'
 
 /** A client that has no address that can be trusted: it is in no range, and all such clients count as one. */

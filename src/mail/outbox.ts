@@ -1,11 +1,11 @@
 /** Mails on their way: put down in the transaction of what they tell of, sent afterwards until they are sent or stale. */
 import { and, asc, eq, gt, gte, inArray, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
-import type { Log } from '../core/log.ts'
 import type { SecretBox } from '../crypto/secret-box.ts'
 import { countUpTo } from '../db/count.ts'
 import type { Queries, Store } from '../db/store.ts'
 import { outbox } from '../db/tables.ts'
+import type { Log } from '../log/log.ts'
 import { type Mail, type Mailer, SEND_TIMEOUT_MS } from './mailer.ts'
 
 export type OutgoingMail = Mail & {

@@ -1,5 +1,5 @@
 /** Serves the metrics on a port of their own, by default to this machine alone. */
-import type { Log } from '../core/log.ts'
+import type { Log } from '../log/log.ts'
 import type { MetricSources } from './registry.ts'
 
 export type MetricsListener = { url: string }

@@ -52,7 +52,7 @@ export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   // The polyfill first: the bundler keeps the order of two imports, not that of one file's.
   await import('reflect-metadata')
-  const { issueCertificate } = await import('../acme/issue.ts')
+  const { issueCertificate } = await import('./acme/issue.ts')
   const { cert, key } = await issueCertificate({
     names: config.acmeDomains,
     directoryUrl: config.acmeDirectory,

@@ -1,5 +1,5 @@
 /** Keeps the served certificate in step with its files: renewed by the panel itself, by certbot or by hand. */
-import type { Log } from '../core/log.ts'
+import type { Log } from '../log/log.ts'
 import type { Certificate } from './pem.ts'
 
 export type CertificateKeeperOptions = {

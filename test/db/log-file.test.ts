@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { rewriteLog } from '../../src/db/log-file.ts'
-import { mapWalIndex } from '../../src/db/wal-index.ts'
+import { mapWalIndex } from '../../src/db/sqlite/fast/wal-index.ts'
+import { rewriteLog } from '../../src/db/sqlite/log-file.ts'
 
 let directory: string
 let database: Database

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { migrate } from '../../src/db/migrate.ts'
-import { type Migration, migrations } from '../../src/db/migrations.ts'
+import { migrate } from '../../src/db/sqlite/migrate.ts'
+import { type Migration, migrations } from '../../src/db/sqlite/migrations.ts'
 
 const parent: Migration = {
   name: '0000_parent',

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { createDataVersion, mapWalIndex } from '../../src/db/wal-index.ts'
+import { createDataVersion, mapWalIndex } from '../../src/db/sqlite/fast/wal-index.ts'
 
 let path: string
 let writer: Database

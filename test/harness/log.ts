@@ -1,5 +1,5 @@
 /** A log that a test can read. */
-import type { RequestLog } from '../../src/core/log.ts'
+import type { RequestLog } from '../../src/log/log.ts'
 
 export type TestLog = RequestLog & {
   lines: Record<string, unknown>[]

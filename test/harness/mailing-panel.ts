@@ -1,6 +1,6 @@
 /** A real panel with a real mail server, and a look into the mailboxes. */
 import type { Config } from '../../src/config/schema.ts'
-import type { RequestLog } from '../../src/core/log.ts'
+import type { RequestLog } from '../../src/log/log.ts'
 import { startPanel } from './panel.ts'
 import { startSmtp } from './smtp.ts'
 

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { seizeDirectory } from '../../src/db/data-lock.ts'
+import { seizeDirectory } from '../../src/db/sqlite/data-lock.ts'
 import { startPanel } from '../harness/panel.ts'
 
 test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be written any more', async (table) => {

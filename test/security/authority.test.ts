@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { publishInWebroot } from '../../src/acme/challenge.ts'
-import { orderCertificate } from '../../src/acme/client.ts'
+import { publishInWebroot } from '../../src/tls/acme/challenge.ts'
+import { orderCertificate } from '../../src/tls/acme/client.ts'
 
 let directory: string
 let webroot: string

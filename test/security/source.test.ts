@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isEmailAddress } from '../../src/core/email.ts'
 import { parseTimestamp } from '../../src/core/timestamp.ts'
-import { normalizeDomain } from '../../src/features/sites/domain.ts'
+import { normalizeDomain } from '../../src/features/hosting/sites/domain.ts'
 import { readBearer } from '../../src/http/bearer.ts'
 
 const root = join(import.meta.dir, '../..')
@@ -15,7 +15,7 @@ const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].sort().map((file
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
 /** What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its own panel. */
-const OUTBOUND = ['src/acme/client.ts', 'src/cli/doctor/public-url.ts']
+const OUTBOUND = ['src/tls/acme/client.ts', 'src/cli/doctor/public-url.ts']
 /** Commands of the operator, never the server, that run another program: systemd's own, or another version of this. */
 const CHILDREN = ['src/cli/systemd.ts', 'src/cli/upgrade.ts']
 const HASHES = ['src/crypto/totp.ts']
@@ -23,7 +23,12 @@ const HASHES = ['src/crypto/totp.ts']
  * The API, the metrics, and the proof for a certificate authority for as long as it is asked for. The doctor tries whether a
  * port can be opened, and closes it.
  */
-const LISTENERS = ['src/acme/challenge.ts', 'src/cli/doctor/panel.ts', 'src/http/listen.ts', 'src/metrics/listener.ts']
+const LISTENERS = [
+  'src/tls/acme/challenge.ts',
+  'src/cli/doctor/panel.ts',
+  'src/http/listen.ts',
+  'src/metrics/listener.ts',
+]
 
 describe('the program', () => {
   test('runs no code that it is given, and no other program for whoever asks', () => {

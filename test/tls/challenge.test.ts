@@ -1,6 +1,6 @@
 /** The port of the proof, which is open to the whole internet while a certificate is ordered. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { publishOnPort } from '../../src/acme/challenge.ts'
+import { publishOnPort } from '../../src/tls/acme/challenge.ts'
 import { freePort } from '../harness/port.ts'
 import { sendRaw } from '../harness/raw.ts'
 

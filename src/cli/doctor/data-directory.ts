@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadSecret } from '../../crypto/secret.ts'
-import { readRestoreMark } from '../../db/data-lock.ts'
+import { readRestoreMark } from '../../db/sqlite/data-lock.ts'
 import { type Finding, failed, ok, orOk, type Situation, warning } from './finding.ts'
 
 const SECRETS = ['jwt.key', 'totp.key']

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { version } from '../../../package.json' with { type: 'json' }
 import { explainOpening } from '../../db/failures.ts'
-import { readMigrationStates } from '../../db/migrate.ts'
+import { readMigrationStates } from '../../db/sqlite/migrate.ts'
 import { count } from '../units.ts'
 import { needsPanel } from './data-directory.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'

@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { migrate } from '../../../src/db/migrate.ts'
-import { migrations } from '../../../src/db/migrations.ts'
+import { migrate } from '../../../src/db/sqlite/migrate.ts'
+import { migrations } from '../../../src/db/sqlite/migrations.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.

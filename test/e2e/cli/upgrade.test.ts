@@ -71,11 +71,11 @@ function publish(
   next.replace('package.json', `"version": "${version}"`, `"version": "${NEXT_VERSION}"`)
   next.write('drizzle/9999_next.sql', migration)
   next.replace(
-    'src/db/migrations.ts',
+    'src/db/sqlite/migrations.ts',
     'export type Migration',
     "import next from '../../drizzle/9999_next.sql' with { type: 'text' }\n\nexport type Migration",
   )
-  next.replace('src/db/migrations.ts', '\n]', "\n  { name: '9999_next', sql: next },\n]")
+  next.replace('src/db/sqlite/migrations.ts', '\n]', "\n  { name: '9999_next', sql: next },\n]")
   if (breaks) next.replace('src/cli/serve.ts', 'context.outbox.start()', "throw new Error('broken on purpose')")
   mkdirSync(folder)
   copyFileSync(next.build(), file)

@@ -1,0 +1,101 @@
+/** Makes backups on time, as the settings say. */
+import type { Clock } from '../core/clock.ts'
+import type { Log } from '../log/log.ts'
+
+/** How often backups are made, in hours (0: never), and how many of them are kept. */
+export type BackupSettings = { backupIntervalHours: number; backupKeep: number }
+
+export type BackupScheduleOptions = {
+  clock: Clock
+  log: Log
+  readSettings(): Promise<BackupSettings>
+  /** When the backups were made that there are, in milliseconds since the epoch. */
+  madeAt(): number[]
+  /** Makes one, and leaves as many as `keep`. */
+  make(keep: number): Promise<{ name: string; bytes: number }>
+}
+
+export type BackupSchedule = ReturnType<typeof createBackupSchedule>
+
+/** How often to look whether the settings have changed: whoever switches backups on wants to see one. */
+const POLL_MS = 2000
+const LOOK_MS = 60_000
+const HOUR_MS = 3_600_000
+/** After one that failed; the operator has been told. */
+const RETRY_MS = HOUR_MS
+
+export function createBackupSchedule({ clock, log, readSettings, madeAt, make }: BackupScheduleOptions) {
+  let timer: ReturnType<typeof setInterval> | undefined
+  let seen: BackupSettings | undefined
+  let sinceLookMs = 0
+  let failedAt = Number.NEGATIVE_INFINITY
+  let making: Promise<void> | undefined
+
+  /** Of the newest one; undefined where there is none. One from the future was made while the clock was wrong. */
+  function newestAt(): number | undefined {
+    const now = clock.now()
+    const times = madeAt().filter((time) => time <= now)
+    return times.length > 0 ? Math.max(...times) : undefined
+  }
+
+  function isDue(intervalHours: number): boolean {
+    const now = clock.now()
+    if (now - (newestAt() ?? Number.NEGATIVE_INFINITY) < intervalHours * HOUR_MS) return false
+    return now - failedAt >= RETRY_MS || now < failedAt
+  }
+
+  async function makeDue(): Promise<void> {
+    const { backupIntervalHours, backupKeep } = await readSettings()
+    if (backupIntervalHours === 0 || !isDue(backupIntervalHours)) return
+    try {
+      const { name, bytes } = await make(backupKeep)
+      failedAt = Number.NEGATIVE_INFINITY
+      log.info({ backup: name, bytes }, 'backup made')
+    } catch (err) {
+      failedAt = clock.now()
+      log.error({ err }, 'no backup was made; it is tried again in an hour')
+    }
+  }
+
+  /** Makes a backup if it is time for one. Resolves when that is done. Never throws. */
+  function look(): Promise<void> {
+    making ??= makeDue()
+      .catch((err) => log.error({ err }, 'backups: the settings could not be read'))
+      .finally(() => {
+        making = undefined
+      })
+    return making
+  }
+
+  async function poll(): Promise<void> {
+    const values = await readSettings()
+    const { backupIntervalHours, backupKeep } = seen ?? values
+    const isChanged = values.backupIntervalHours !== backupIntervalHours || values.backupKeep !== backupKeep
+    seen = values
+    sinceLookMs += POLL_MS
+    if (!isChanged && sinceLookMs < LOOK_MS) return
+    sinceLookMs = 0
+    if (isChanged) failedAt = Number.NEGATIVE_INFINITY
+    await look()
+  }
+
+  return {
+    look,
+    newestAt,
+
+    /** Begins to look: for the process that serves. */
+    start(): void {
+      const pollSafely = () => poll().catch((err) => log.error({ err }, 'backups: settings not read'))
+      // Once now: what is changed from here on is a change.
+      pollSafely()
+      timer = setInterval(pollSafely, POLL_MS)
+      timer.unref()
+    },
+
+    /** A backup under way is finished first. */
+    async stop(): Promise<void> {
+      clearInterval(timer)
+      await making
+    },
+  }
+}

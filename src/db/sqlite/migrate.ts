@@ -1,0 +1,119 @@
+/** Brings a database to this program's schema: in order, each file once, all or nothing. */
+import { Database } from 'bun:sqlite'
+import { chmodSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { sync } from '../../system/sync.ts'
+import { openForWriting } from './connection.ts'
+import { migrations as bundled, type Migration } from './migrations.ts'
+import { moveLog } from './proof.ts'
+
+type Applied = { name: string; hash: string }
+
+/**
+ * Drizzle's own migrator runs with foreign keys on, which deletes the children of a rebuilt table, and takes a newer
+ * or reordered database without a word; hence this one.
+ *
+ * @param options.path the database file; a copy is put beside it before an existing database is changed
+ * @throws Error when the database was written by a newer program, or by one with other migrations
+ */
+export function migrate(
+  db: Database,
+  options: { path: string; nowMs: number; migrations?: readonly Migration[] },
+): void {
+  const migrations = options.migrations ?? bundled
+  db.run(
+    'CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+  )
+  const before = appliedMigrations(db)
+  const pending = pendingMigrations(before, migrations)
+  if (pending.length === 0) return
+  if (before.length > 0) snapshot(db, `${options.path}.before-${pending[0]?.name}`)
+
+  // Has no effect inside a transaction, and must be off while a parent table is rebuilt.
+  db.run('PRAGMA foreign_keys = OFF')
+  db.transaction(() => {
+    // Read once more under the lock: another process may have been quicker.
+    for (const migration of pendingMigrations(appliedMigrations(db), migrations)) {
+      db.run(migration.sql)
+      const broken = db.query('PRAGMA foreign_key_check').all()
+      if (broken.length > 0) throw new Error(`Migration ${migration.name} leaves ${broken.length} broken references`)
+      db.query('INSERT INTO schema_migrations (name, hash, applied_at) VALUES (?, ?, ?)').run(
+        migration.name,
+        hashOf(migration),
+        options.nowMs,
+      )
+    }
+  }).immediate()
+}
+
+export type MigrationState = {
+  name: string
+  /** Milliseconds since the epoch; undefined for one that has not been applied. */
+  appliedAt: number | undefined
+  /** Whether this program knows it, and knows it as it was applied. */
+  isOurs: boolean
+}
+
+/**
+ * What has been applied and what would be, in order. Changes nothing.
+ *
+ * @throws Error when the file is no database of the panel
+ */
+export function readMigrationStates(path: string): MigrationState[] {
+  const db = new Database(path, { readonly: true })
+  try {
+    const sql = 'SELECT name, hash, applied_at FROM schema_migrations ORDER BY name'
+    const applied = db.query<Applied & { applied_at: number }, []>(sql).all()
+    const known = applied.map(({ name, hash, applied_at }, position) => {
+      const ours = bundled[position]
+      return { name, appliedAt: applied_at, isOurs: ours !== undefined && ours.name === name && hashOf(ours) === hash }
+    })
+    const pending = bundled.slice(applied.length)
+    return [...known, ...pending.map(({ name }) => ({ name, appliedAt: undefined, isOurs: true }))]
+  } finally {
+    db.close()
+  }
+}
+
+/** Migrates a database that nobody has open. @throws Error as `migrate` does, LostDiskError */
+export function migrateFile(path: string, nowMs: number): void {
+  const { database } = openForWriting(path, { isLogDoubted: true })
+  migrate(database, { path, nowMs })
+  moveLog(database)
+  database.close()
+}
+
+function appliedMigrations(db: Database): Applied[] {
+  return db.query<Applied, []>('SELECT name, hash FROM schema_migrations ORDER BY name').all()
+}
+
+function pendingMigrations(applied: Applied[], migrations: readonly Migration[]): readonly Migration[] {
+  if (applied.length > migrations.length) {
+    throw new Error(
+      `The database is newer than this program (it has ${applied.length} migrations, this program knows ${migrations.length}); run the newer ncp, or restore a backup`,
+    )
+  }
+  applied.forEach(({ name, hash }, position) => {
+    const expected = migrations[position]
+    if (!expected || expected.name !== name || hashOf(expected) !== hash) {
+      throw new Error(`The database was migrated by another program: its migration ${name} is not ours`)
+    }
+  })
+  return migrations.slice(applied.length)
+}
+
+/** One that is there already is of an attempt that failed, and may be older than what has been written since. */
+function snapshot(db: Database, path: string): void {
+  // Of this process alone: two that start at once both make one.
+  const unfinished = `${path}.new-${process.pid}`
+  rmSync(unfinished, { force: true })
+  db.query('VACUUM INTO ?').run(unfinished)
+  chmodSync(unfinished, 0o600)
+  sync(unfinished)
+  renameSync(unfinished, path)
+  sync(dirname(path))
+}
+
+function hashOf({ sql }: Migration): string {
+  return new Bun.CryptoHasher('sha256').update(sql).digest('hex')
+}

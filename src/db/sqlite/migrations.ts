@@ -1,0 +1,28 @@
+/** The migrations that this program carries, oldest first. A file that has shipped never changes. */
+import initial from '../../../drizzle/0000_initial.sql' with { type: 'text' }
+import accounts from '../../../drizzle/0001_accounts.sql' with { type: 'text' }
+import idempotency from '../../../drizzle/0002_idempotency.sql' with { type: 'text' }
+import apiKeyOptions from '../../../drizzle/0003_api-key-options.sql' with { type: 'text' }
+import allowances from '../../../drizzle/0004_allowances.sql' with { type: 'text' }
+import severalResetLinks from '../../../drizzle/0005_several-reset-links.sql' with { type: 'text' }
+import selfRotation from '../../../drizzle/0006_self-rotation.sql' with { type: 'text' }
+import boundedWork from '../../../drizzle/0007_bounded-work.sql' with { type: 'text' }
+import auditSums from '../../../drizzle/0008_audit-sums.sql' with { type: 'text' }
+
+export type Migration = {
+  /** The file's name without its ending. */
+  name: string
+  sql: string
+}
+
+export const migrations: readonly Migration[] = [
+  { name: '0000_initial', sql: initial },
+  { name: '0001_accounts', sql: accounts },
+  { name: '0002_idempotency', sql: idempotency },
+  { name: '0003_api-key-options', sql: apiKeyOptions },
+  { name: '0004_allowances', sql: allowances },
+  { name: '0005_several-reset-links', sql: severalResetLinks },
+  { name: '0006_self-rotation', sql: selfRotation },
+  { name: '0007_bounded-work', sql: boundedWork },
+  { name: '0008_audit-sums', sql: auditSums },
+]

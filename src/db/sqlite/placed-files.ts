@@ -1,0 +1,82 @@
+/** Whether the database's files are still where they were opened: what is written to a file without a name is gone at the next start. */
+import type { Database } from 'bun:sqlite'
+import { chmodSync, statSync } from 'node:fs'
+import type { Log } from '../../log/log.ts'
+import { writesStopped } from '../failures.ts'
+
+const SUFFIXES = ['', '-wal', '-shm']
+
+export type PlacedFiles = {
+  /**
+   * Looks, by three system calls.
+   *
+   * @throws AppError `unavailable` when a file is gone, or another one is in its place
+   */
+  look(): void
+  /** As of the last look. @throws AppError `unavailable` */
+  require(): void
+  /** Looks as well. */
+  areInPlace(): boolean
+}
+
+/**
+ * @param path of a database that this process has open in WAL mode. As long as it has, no other file gets the number of one of its
+ * files, and SQLite itself never replaces one
+ * @param reader a connection from before, with which everything is saved that the files in place do not hold
+ */
+export function watchPlaces(path: string, reader: Database, log: Log): PlacedFiles {
+  const opened = SUFFIXES.map((suffix) => ({ path: `${path}${suffix}`, place: placeOf(`${path}${suffix}`) }))
+  let problem: Error | undefined
+
+  function missing(): string[] {
+    return opened.flatMap((file) => {
+      const found = placeOf(file.path)
+      if (!found) return [`${file.path} is gone`]
+      return found.dev === file.place?.dev && found.ino === file.place.ino ? [] : [`${file.path} is another file`]
+    })
+  }
+
+  function stop(what: string[]): void {
+    problem = new Error(what.join('; '))
+    const saved = save(reader, `${path}.saved`)
+    log.error(
+      { problems: what, ...saved },
+      'the database files were moved, deleted or replaced under the panel: no change is taken. Stop the panel; where `saved` is named it holds every confirmed change: put it in the place of the database, delete the files named -wal and -shm, and start the panel',
+    )
+  }
+
+  function require(): void {
+    if (problem) throw writesStopped(problem)
+  }
+
+  function areInPlace(): boolean {
+    if (problem) return false
+    const what = missing()
+    if (what.length > 0) stop(what)
+    return what.length === 0
+  }
+
+  return {
+    look() {
+      areInPlace()
+      require()
+    },
+    require,
+    areInPlace,
+  }
+}
+
+/** The files are open, and whole as long as they are. */
+function save(reader: Database, to: string): { saved: string } | { notSaved: string } {
+  try {
+    reader.query('VACUUM INTO ?').run(to)
+    chmodSync(to, 0o600)
+    return { saved: to }
+  } catch (error) {
+    return { notSaved: (error as Error).message }
+  }
+}
+
+function placeOf(path: string): { dev: number; ino: number } | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}

@@ -1,0 +1,62 @@
+/** A copy of a database that others are writing to, and whether a database file is whole. */
+import { Database } from 'bun:sqlite'
+import { chmodSync } from 'node:fs'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Queries } from '../store.ts'
+import * as tables from '../tables.ts'
+
+/**
+ * Copies the committed state of one moment, without holding up anybody: readers and writers go on. Not synced to disk yet.
+ *
+ * @param to a file that is not there; it gets mode 0600
+ * @throws Error when the source is damaged or the disk full
+ */
+export function copyDatabase(from: string, to: string): void {
+  const source = new Database(from, { readonly: true })
+  try {
+    source.run('PRAGMA busy_timeout = 5000')
+    source.query('VACUUM INTO ?').run(to)
+  } finally {
+    source.close()
+  }
+  chmodSync(to, 0o600)
+}
+
+export type DatabaseReport = {
+  /** What is wrong with the file; empty for a whole one. */
+  problems: string[]
+  /** Names of the migrations that made its schema, oldest first. */
+  migrations: string[]
+}
+
+/** Reads the whole file. Changes nothing. */
+export function inspectDatabase(path: string): DatabaseReport {
+  let database: Database | undefined
+  try {
+    database = new Database(path, { readonly: true })
+    const integrity = database.query<{ integrity_check: string }, []>('PRAGMA integrity_check(10)').all()
+    const damage = integrity.map((row) => row.integrity_check).filter((text) => text !== 'ok')
+    const orphans = database.query('PRAGMA foreign_key_check').all().length
+    const rows = database.query<{ name: string }, []>('SELECT name FROM schema_migrations ORDER BY name').all()
+    const problems = [...damage, ...(orphans > 0 ? [`${orphans} rows refer to others that are not there`] : [])]
+    return { problems, migrations: rows.map(({ name }) => name) }
+  } catch (error) {
+    return { problems: [(error as Error).message], migrations: [] }
+  } finally {
+    database?.close()
+  }
+}
+
+/**
+ * Opens a database that no panel has open, such as that of a backup, for the time of `work`. Changes nothing.
+ *
+ * @throws Error for a file that is no database, and whatever `work` throws
+ */
+export async function readDatabase<T>(path: string, work: (read: Queries) => Promise<T>): Promise<T> {
+  const database = new Database(path, { readonly: true, strict: true })
+  try {
+    return await work(drizzle(database, { schema: tables }))
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,200 @@
+/** The connection that writes: transactions take turns, and nobody is told of one before it is on the disk. */
+import type { Database } from 'bun:sqlite'
+import { fdatasyncSync } from 'node:fs'
+import { createDurations, type Durations } from '../../core/durations.ts'
+import { codeOf } from '../../core/error-code.ts'
+import { busy, isFailedSync, isPassing, outcomeUnknown } from '../failures.ts'
+import type { CheckpointPace } from './checkpoint-pace.ts'
+import type { DiskTrust } from './disk-trust.ts'
+import type { DiskThread } from './fast/disk-thread.ts'
+import type { PlacedFiles } from './placed-files.ts'
+
+/** How long a write waits from the moment of asking: for those before it, and for another process, such as the command line. */
+const PATIENCE_MS = 5000
+const LOCK_POLL_MS = 10
+/** Writes that wait for their turn: about a second's work. */
+const MOST_WAITING = 1000
+
+export type WriterOptions<Tx> = {
+  database: Database
+  tx: Tx
+  /** A descriptor of the log; undefined where the system doesn't tell. */
+  log: number | undefined
+  /** Undefined where the event loop waits for the disk itself. */
+  disk: DiskThread | undefined
+  pace: CheckpointPace
+  trust: Pick<DiskTrust, 'require' | 'isDoubted' | 'doubt'>
+  files: Pick<PlacedFiles, 'look' | 'require'>
+  version(): number
+}
+
+type Outcome<T> = { value: T } | { error: unknown }
+
+export type Writer<Tx> = {
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  writeSoon<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  requireUsable(): void
+  durable(): Promise<void> | undefined
+  /** Runs `work` with the lock when the transactions before are over, and rolls back. @throws AppError `unavailable` */
+  alone(work: () => Promise<void>): Promise<void>
+  /** Resolves when the transactions that were asked for are over. */
+  idle(): Promise<void>
+  readonly waits: Durations
+}
+
+export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
+  const { database, tx, log, disk, pace, trust, files, version } = options
+  const waits = createDurations()
+  let turn: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  /** Of the newest commit that may not be on the disk yet: it is about all before it as well. */
+  let syncing: Promise<void> | undefined
+
+  function requireUsable(): void {
+    trust.require()
+    files.require()
+  }
+
+  function syncAside(thread: DiskThread): void {
+    const sync = thread.sync()
+    const over = () => {
+      if (syncing === sync) syncing = undefined
+    }
+    syncing = sync
+    sync.then(over, over)
+  }
+
+  async function transaction<T>(
+    work: (tx: Tx) => Promise<T>,
+    askedAt: number,
+    isDurable: boolean,
+  ): Promise<Outcome<T>> {
+    const isAside = disk?.isReady() ?? false
+    try {
+      requireUsable()
+      // Cannot be changed within a transaction. FULL: an acknowledged write survives a power cut.
+      database.run(isDurable && !isAside ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
+      await lockForWriting(database, askedAt + PATIENCE_MS)
+      waits.add(performance.now() - askedAt)
+      const before = version()
+      const value = await work(tx)
+      database.run('COMMIT')
+      if (disk && isAside && isDurable && version() !== before) syncAside(disk)
+      if (isAside) disk?.checkpoint()
+      else checkpoint()
+      return { value }
+    } catch (error) {
+      // After a full disk, for one, SQLite has already rolled back by itself.
+      if (database.inTransaction) database.run('ROLLBACK')
+      if (!isFailedSync(error)) return { error }
+      trust.doubt('log', error)
+      return { error: outcomeUnknown(error) }
+    }
+  }
+
+  /** SQLite would do it within a commit, and tell nobody of a sync that failed. */
+  function checkpoint(): void {
+    if (!pace.isDue()) return
+    let file: 'log' | 'database' = 'log'
+    try {
+      if (log !== undefined) fdatasyncSync(log)
+      file = 'database'
+      database.run('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      // Whatever else went wrong loses nothing, and is tried again.
+      if (file === 'log' || isFailedSync(error)) trust.doubt(file, error)
+    } finally {
+      pace.done()
+    }
+  }
+
+  /** @returns what is over once it is on the disk */
+  function inTurn<T>(work: (tx: Tx) => Promise<T>, isDurable: boolean) {
+    const askedAt = performance.now()
+    waiting++
+    const done = turn.then(async () => {
+      waiting--
+      const outcome = await transaction(work, askedAt, isDurable)
+      return { outcome, synced: syncing }
+    })
+    turn = done.catch(() => undefined)
+    return done
+  }
+
+  async function requireSynced(synced: Promise<void> | undefined): Promise<void> {
+    try {
+      await synced
+      trust.require()
+    } catch (error) {
+      throw outcomeUnknown(error)
+    }
+  }
+
+  function requireRoom(): void {
+    requireUsable()
+    if (waiting >= MOST_WAITING) throw busy()
+  }
+
+  return {
+    async write(work) {
+      requireRoom()
+      // The next may write while this one waits for the disk.
+      const { outcome, synced } = await inTurn(work, true)
+      if ('error' in outcome && isPassing(outcome.error)) throw outcome.error
+      // Also where nothing was changed, or something was in the way: it may be there by a commit that is not on the disk yet.
+      await requireSynced(synced)
+      files.look()
+      return unwrap(outcome)
+    },
+
+    async writeSoon(work) {
+      requireRoom()
+      return unwrap((await inTurn(work, false)).outcome)
+    },
+
+    requireUsable,
+
+    durable() {
+      return syncing || trust.isDoubted() ? requireSynced(syncing) : undefined
+    },
+
+    async alone(work) {
+      const done = turn.then(async () => {
+        await lockForWriting(database, performance.now() + PATIENCE_MS)
+        try {
+          await work()
+        } finally {
+          database.run('ROLLBACK')
+        }
+      })
+      turn = done.catch(() => undefined)
+      await done
+    },
+
+    async idle() {
+      await turn
+    },
+
+    waits,
+  }
+}
+
+function unwrap<T>(outcome: Outcome<T>): T {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+/** @throws AppError `unavailable` when another process keeps the lock until the deadline */
+async function lockForWriting(database: Database, deadline: number): Promise<void> {
+  for (;;) {
+    try {
+      // IMMEDIATE: a deferred transaction that reads and then writes fails at once, whatever the busy timeout.
+      database.run('BEGIN IMMEDIATE')
+      return
+    } catch (error) {
+      if (codeOf(error) !== 'SQLITE_BUSY') throw error
+      if (performance.now() >= deadline) throw busy()
+      await Bun.sleep(LOCK_POLL_MS)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** The right of an API key to rotate itself: given at its creation, bounded in time, and never given later. */
+import { AppError } from '../../../core/errors.ts'
+import type { apiKeys } from '../../../db/tables.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** For how long, where its maker does not say. */
+const DEFAULT_MS = 365 * DAY_MS
+/** The longest that its maker may say. */
+const MAX_MS = 2 * DEFAULT_MS
+
+/** What is stored of the right; nulls of a key that has none. */
+export type Renewal = Pick<typeof apiKeys.$inferSelect, 'lifetimeMs' | 'renewableUntil'>
+
+export const noRenewal: Renewal = { lifetimeMs: null, renewableUntil: null }
+
+/** Times in milliseconds since the epoch. */
+export type WantedRenewal = {
+  canRotate?: boolean | undefined
+  renewableUntil?: number | undefined
+  expiresAt?: number | null | undefined
+}
+
+/** @throws AppError `validation_error` for a right without an end of the key, or one that ends too soon or too late */
+export function renewalOf({ canRotate, renewableUntil, expiresAt }: WantedRenewal, nowMs: number): Renewal {
+  if (!canRotate) {
+    if (renewableUntil === undefined) return noRenewal
+    throw new AppError('validation_error', 'renewable_until: is only allowed with can_rotate: true')
+  }
+  if (typeof expiresAt !== 'number') {
+    throw new AppError('validation_error', 'expires_at: must be given with can_rotate: true')
+  }
+  const until = renewableUntil ?? nowMs + DEFAULT_MS
+  if (until < expiresAt) {
+    throw new AppError(
+      'validation_error',
+      'renewable_until: must not be before expires_at; it is a year from now when absent',
+    )
+  }
+  if (until > nowMs + MAX_MS) throw new AppError('validation_error', 'renewable_until: must be within 730 days')
+  return { lifetimeMs: expiresAt - nowMs, renewableUntil: until }
+}

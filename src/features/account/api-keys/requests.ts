@@ -1,0 +1,24 @@
+/** What may be asked of an API key: how it is made, and what may change. */
+import type { Scope } from '../../../core/scope.ts'
+
+export type NewApiKey = {
+  name: string
+  /** Milliseconds since the epoch; undefined makes a key that is valid until it is deleted. */
+  expiresAt?: number | undefined
+  /** Undefined: everything that the user may do. */
+  scopes?: readonly Scope[] | undefined
+  /** CIDR ranges in their normal form; undefined: everywhere. */
+  allowedCidrs?: readonly string[] | undefined
+  /** Undefined: all subscriptions of the user. */
+  subscriptionId?: number | undefined
+  /** Whether it may rotate itself. */
+  canRotate?: boolean | undefined
+  /** Until when, in milliseconds since the epoch; undefined for a year. */
+  renewableUntil?: number | undefined
+}
+
+export type ApiKeyChanges = {
+  name?: string
+  /** Milliseconds since the epoch; null for never. */
+  expiresAt?: number | null
+}

@@ -1,0 +1,48 @@
+/** What is stored of an API key: found for its user, and without what has passed. */
+import { eq } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Principal } from '../../../core/principal.ts'
+import type { Queries } from '../../../db/store.ts'
+import { apiKeys } from '../../../db/tables.ts'
+
+export type ApiKey = typeof apiKeys.$inferSelect
+
+/** Of a key that has one secret. */
+export const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
+
+/** The key of any user, for the command line. @returns undefined where there is none */
+export async function findKey(queries: Queries, id: number): Promise<ApiKey | undefined> {
+  const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
+  return row
+}
+
+/** @throws AppError `not_found`, `forbidden` for another user's */
+export async function findOwn(queries: Queries, { userId }: Principal, id: number): Promise<ApiKey> {
+  const row = await findKey(queries, id)
+  if (!row) throw new AppError('not_found', 'No such API key')
+  if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")
+  return row
+}
+
+/**
+ * A key that has expired stays so: its secret may have been given up carelessly.
+ *
+ * @throws AppError `conflict`
+ */
+export function requireUnexpired({ expiresAt }: ApiKey, nowMs: number): void {
+  if (expiresAt === null || expiresAt > nowMs) return
+  throw new AppError('conflict', 'This API key has expired; create another')
+}
+
+/** Without the old secret of a rotation, once that has run out, and with the time at which it does: it ends with its key. */
+export function withoutPast(row: ApiKey, nowMs: number): ApiKey {
+  const { previousValidUntil, expiresAt } = row
+  if (previousValidUntil === null) return row
+  if (previousValidUntil <= nowMs) return { ...row, ...noPrevious }
+  return { ...row, previousValidUntil: earliest(previousValidUntil, expiresAt) }
+}
+
+/** @param end in milliseconds since the epoch, as `expiresAt`, where null is never */
+export function earliest(end: number, expiresAt: number | null): number {
+  return expiresAt === null ? end : Math.min(end, expiresAt)
+}

@@ -1,0 +1,13 @@
+/** The secret of an API key, as the contract writes it: `ncp_` and 32 random bytes in hex. */
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../../../crypto/secret.ts'
+
+const SECRET_BYTES = 32
+/** `ncp_` and 16 hex digits: enough to recognise a key by, with 192 of its 256 bits still secret. */
+const PREFIX_LENGTH = 20
+
+/** @returns the key, to be shown once, and what is stored of it */
+export function newSecret(): { key: string; keyHash: string; keyPrefix: string } {
+  const key = `ncp_${randomBytes(SECRET_BYTES).toString('hex')}`
+  return { key, keyHash: sha256(key), keyPrefix: key.slice(0, PREFIX_LENGTH) }
+}

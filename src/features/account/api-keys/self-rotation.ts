@@ -1,0 +1,111 @@
+/** An API key gives itself another secret and a new end, where its maker and the settings allow that. */
+import { eq } from 'drizzle-orm'
+import type { Caller } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { formatTimestamp } from '../../../core/timestamp.ts'
+import type { Conclude, Queries } from '../../../db/store.ts'
+import { apiKeys } from '../../../db/tables.ts'
+import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { WriteAs } from '../credentials/write-as.ts'
+import type { Notify } from '../notices.ts'
+import type { CreatedApiKey } from './api-keys.ts'
+import { noticesPast } from './expiry-notices.ts'
+import { createRecord, timeOrNull } from './record.ts'
+import { earliest } from './rows.ts'
+import { newSecret } from './secret.ts'
+
+/** How long the old secret works, if it does not end before by itself. */
+const GRACE_MS = 24 * 60 * 60 * 1000
+
+export const SELF_ROTATION_IS_OFF =
+  'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
+
+export type SelfRotationOptions = {
+  clock: Clock
+  writeAs: WriteAs
+  audit: RecordAudit
+  notify: Notify
+  /** Whether the settings allow it. */
+  isAllowed(tx: Queries): Promise<boolean>
+}
+
+/**
+ * Rotates the key that calls. It then lives as long as it did at first, from now on, and never beyond the time that was set
+ * at its creation.
+ *
+ * @throws AppError `forbidden` where the settings or the key do not allow it, `conflict` for a secret that was rotated
+ * already, and while one before it still works
+ */
+export type RotateSelf = (caller: Caller, conclude?: Conclude<CreatedApiKey>) => Promise<CreatedApiKey>
+
+export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: SelfRotationOptions): RotateSelf {
+  const record = createRecord(audit)
+
+  return (caller, conclude) =>
+    writeAs(caller, async (tx, caller) => {
+      const { credential, origin } = caller
+      if (credential.kind !== 'api_key') throw new AppError('forbidden')
+      if (!(await isAllowed(tx))) throw new AppError('forbidden', SELF_ROTATION_IS_OFF)
+      const before = await tx.select().from(apiKeys).where(eq(apiKeys.id, credential.keyId)).get()
+      const { expiresAt, lifetimeMs, renewableUntil } = before ?? {}
+      if (!before || !expiresAt || !lifetimeMs || !renewableUntil) {
+        throw new AppError('forbidden', 'This API key may not rotate itself: it was created without can_rotate')
+      }
+      const now = clock.now()
+      if (credential.superseded) {
+        throw new AppError('conflict', 'This secret was replaced by a rotation already; use the new one')
+      }
+      const newEnd = Math.min(now + lifetimeMs, renewableUntil)
+      requireRested({ previousValidUntil: before.previousValidUntil, expiresAt, newEnd }, now)
+
+      const { key, ...secret } = newSecret()
+      const row = await tx
+        .update(apiKeys)
+        .set({
+          ...secret,
+          expiresAt: newEnd,
+          previousKeyHash: before.keyHash,
+          previousKeyPrefix: before.keyPrefix,
+          // The old secret never works longer than it would have.
+          previousValidUntil: Math.min(now + GRACE_MS, expiresAt),
+          noticedDays: noticesPast(newEnd, now),
+        })
+        .where(eq(apiKeys.id, before.id))
+        .returning()
+        .get()
+      const { name, keyPrefix: prefix, previousValidUntil } = row
+      await notify(tx, caller.userId, {
+        kind: 'api_key_rotated_itself',
+        name,
+        prefix,
+        expiresAt: newEnd,
+        previousValidUntil,
+        renewableUntil,
+        address: origin.address,
+      })
+      await record(tx, caller, 'api_key.rotate', row, {
+        expiresAt: formatTimestamp(newEnd),
+        previousKeyPrefix: before.keyPrefix,
+        previousValidUntil: timeOrNull(previousValidUntil),
+      })
+      await conclude?.(tx, { row, key })
+      return { row, key }
+    })
+}
+
+/**
+ * One rotation at a time: a second one would end the secret before at once, and with it a script that has yet to notice. That
+ * one ends in any case where the whole key would end first, as after a rotation by hand.
+ *
+ * @throws AppError `conflict`
+ */
+function requireRested(
+  { previousValidUntil, expiresAt, newEnd }: { previousValidUntil: number | null; expiresAt: number; newEnd: number },
+  nowMs: number,
+): void {
+  if (previousValidUntil === null || previousValidUntil <= nowMs) return
+  if (previousValidUntil >= expiresAt && newEnd > expiresAt) return
+  const end = formatTimestamp(earliest(previousValidUntil, expiresAt))
+  throw new AppError('conflict', `The secret before this one works until ${end}; rotate again after that`)
+}

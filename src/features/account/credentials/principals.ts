@@ -1,0 +1,144 @@
+/** From what is stored of a credential to the principal behind it: for the gate, and again for each transaction. */
+import { eq, or } from 'drizzle-orm'
+import { type Credential, isExpired, type KeyRestrictions, type Principal, type Role } from '../../../core/principal.ts'
+import { Rejection, unknownCredential } from '../../../core/rejection.ts'
+import type { Scope } from '../../../core/scope.ts'
+import { formatTimestamp } from '../../../core/timestamp.ts'
+import { given, prepared } from '../../../db/prepared.ts'
+import type { Queries } from '../../../db/store.ts'
+import { apiKeys, sessions, users } from '../../../db/tables.ts'
+import { createAddressFilter, parseRanges } from '../../../limiter/address.ts'
+
+/** Whether users of this role must have two-factor authentication on. */
+export type IsTwoFactorRequired = (role: Role) => Promise<boolean>
+
+type UserColumns = Pick<typeof users.$inferSelect, 'role' | 'status' | 'totpEnabledAt'> & { userId: number }
+type SessionRow = UserColumns & { id: number; expiresAt: number }
+type ApiKeyRow = typeof apiKeys.$inferSelect
+
+export const endedSession = new Rejection('session_ended', 'The session of this JWT has ended; log in again')
+const disabledUser = new Rejection('user_disabled', 'The user of this credential is disabled')
+
+const userColumns = { userId: users.id, role: users.role, status: users.status, totpEnabledAt: users.totpEnabledAt }
+const sessionColumns = { id: sessions.id, expiresAt: sessions.expiresAt, ...userColumns }
+
+const findKey = prepared((queries) =>
+  queries
+    .select({ key: apiKeys, ...userColumns })
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.userId))
+    // Two unique indexes, one statement: a secret that was rotated is found like any other.
+    .where(or(eq(apiKeys.keyHash, given('hash')), eq(apiKeys.previousKeyHash, given('hash'))))
+    .prepare(),
+)
+const findByTokenId = prepared((queries) =>
+  queries
+    .select(sessionColumns)
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(eq(sessions.tokenId, given('tokenId')))
+    .prepare(),
+)
+const findById = prepared((queries) =>
+  queries
+    .select(sessionColumns)
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(eq(sessions.id, given('id')))
+    .prepare(),
+)
+
+/**
+ * Looked up by the whole hash through a unique index, never by the prefix.
+ *
+ * @param hash SHA-256 of the secret, in hex
+ * @returns a rejection for a secret that no key has, and for a disabled user. Whether it has expired is left to `unexpired`.
+ */
+export async function principalOfKey(
+  queries: Queries,
+  hash: string,
+  isRequired: IsTwoFactorRequired,
+): Promise<Principal | Rejection> {
+  const row = await findKey(queries).get({ hash })
+  return row ? principalOf(row, keyCredential(row.key, hash), isRequired) : unknownCredential
+}
+
+/** @returns a rejection for a session that has ended, and for a disabled user. As above, it may have expired. */
+export async function principalOfToken(
+  queries: Queries,
+  tokenId: string,
+  isRequired: IsTwoFactorRequired,
+): Promise<Principal | Rejection> {
+  return principalOfSession(await findByTokenId(queries).get({ tokenId }), isRequired)
+}
+
+/**
+ * The principal as it is now, of a credential that was accepted before.
+ *
+ * @returns a rejection for a key that was deleted or lost this secret, a session that has ended, and a disabled user. As
+ * above, it may have expired.
+ */
+export async function principalAgain(
+  queries: Queries,
+  credential: Credential,
+  isRequired: IsTwoFactorRequired,
+): Promise<Principal | Rejection> {
+  return credential.kind === 'api_key'
+    ? principalOfKey(queries, credential.secretHash, isRequired)
+    : principalOfSession(await findById(queries).get({ id: credential.sessionId }), isRequired)
+}
+
+/** @returns the principal, or why it is none at this time */
+export function unexpired(principal: Principal, nowMs: number): Principal | Rejection {
+  return isExpired(principal.credential, nowMs) ? expiry(principal.credential) : principal
+}
+
+/** Of a credential that has expired: only who holds its secret comes to this. */
+function expiry(credential: Credential): Rejection {
+  const end = formatTimestamp(credential.expiresAt ?? 0)
+  if (credential.kind === 'jwt') return new Rejection('expired', `The JWT expired at ${end}; log in again`)
+  return credential.superseded
+    ? new Rejection('rotated', `The API key was rotated, and this secret of it worked until ${end}`)
+    : new Rejection('expired', `The API key expired at ${end}`)
+}
+
+async function principalOfSession(row: SessionRow | undefined, isRequired: IsTwoFactorRequired) {
+  if (!row) return endedSession
+  return principalOf(row, { kind: 'jwt', sessionId: row.id, expiresAt: row.expiresAt }, isRequired)
+}
+
+async function principalOf(
+  user: UserColumns,
+  credential: Credential,
+  isRequired: IsTwoFactorRequired,
+): Promise<Principal | Rejection> {
+  const { userId, role, status, totpEnabledAt } = user
+  if (status !== 'active') return disabledUser
+  const mustEnrol = totpEnabledAt === null && (await isRequired(role))
+  return { userId, role, credential, mustEnrol }
+}
+
+/** @param hash of the secret that was sent: the present one, or the one before the last rotation */
+function keyCredential(key: ApiKeyRow, hash: string): Credential {
+  const superseded = key.keyHash !== hash
+  const ends = [key.expiresAt, superseded ? key.previousValidUntil : null].filter((end) => end !== null)
+  const restrictions = restrictionsOf(key)
+  return {
+    kind: 'api_key',
+    keyId: key.id,
+    secretHash: hash,
+    expiresAt: ends.length > 0 ? Math.min(...ends) : null,
+    ...(superseded && { superseded }),
+    ...(key.renewableUntil !== null && !superseded && { renewableUntil: key.renewableUntil }),
+    ...(restrictions && { restrictions }),
+  }
+}
+
+function restrictionsOf({ scopes, allowedCidrs, subscriptionId }: ApiKeyRow): KeyRestrictions | undefined {
+  if (scopes === null && allowedCidrs === null && subscriptionId === null) return undefined
+  return {
+    scopes: scopes === null ? undefined : new Set<Scope>(JSON.parse(scopes)),
+    allowsAddress: allowedCidrs === null ? undefined : createAddressFilter(parseRanges(JSON.parse(allowedCidrs))),
+    subscriptionId: subscriptionId ?? undefined,
+  }
+}

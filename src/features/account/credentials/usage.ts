@@ -1,0 +1,90 @@
+/** Remembers when a key or a session was last used, and writes it in batches off the request path. */
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { nextTurn } from '../../../core/next-turn.ts'
+import type { Credential } from '../../../core/principal.ts'
+import { given, prepared } from '../../../db/prepared.ts'
+import type { Store } from '../../../db/store.ts'
+import { apiKeys, sessions } from '../../../db/tables.ts'
+import type { Log } from '../../../log/log.ts'
+
+/** Keys, and sessions, written in one transaction, for which everybody waits. */
+const BATCH = 200
+
+// Prepared: thousands may have been used.
+const setUsed = prepared((tx) =>
+  tx
+    .update(apiKeys)
+    .set({ lastUsedAt: given('at') })
+    .where(eq(apiKeys.id, given('id')))
+    .prepare(),
+)
+const setSeen = prepared((tx) =>
+  tx
+    .update(sessions)
+    .set({ lastSeenAt: given('at') })
+    .where(eq(sessions.id, given('id')))
+    .prepare(),
+)
+
+export type Usage = ReturnType<typeof createUsage>
+
+export function createUsage({ store, clock, log }: { store: Store; clock: Clock; log: Log }) {
+  const keys = new Map<number, number>()
+  const seen = new Map<number, number>()
+  let writing: Promise<void> = Promise.resolve()
+
+  /** The first of them, which are then no longer there. */
+  function take(from: Map<number, number>): [number, number][] {
+    const taken = [...from.entries().take(BATCH)]
+    for (const [id] of taken) from.delete(id)
+    return taken
+  }
+
+  /** What could not be written waits for the next time, unless there is something newer. */
+  function putBack(into: Map<number, number>, times: [number, number][]): void {
+    for (const [id, at] of times) if (!into.has(id)) into.set(id, at)
+  }
+
+  async function write(): Promise<void> {
+    while (keys.size > 0 || seen.size > 0) {
+      await writeSome()
+      await nextTurn()
+    }
+  }
+
+  async function writeSome(): Promise<void> {
+    const keyTimes = take(keys)
+    const sessionTimes = take(seen)
+    try {
+      await store.writeSoon(async (tx) => {
+        for (const [id, at] of keyTimes) await setUsed(tx).run({ id, at })
+        for (const [id, at] of sessionTimes) await setSeen(tx).run({ id, at })
+      })
+    } catch (error) {
+      putBack(keys, keyTimes)
+      putBack(seen, sessionTimes)
+      throw error
+    }
+  }
+
+  /** Writes what has been recorded, after what is being written. */
+  function flush(): Promise<void> {
+    writing = writing.catch(() => undefined).then(write)
+    return writing
+  }
+
+  return {
+    record(credential: Credential): void {
+      if (credential.kind === 'api_key') keys.set(credential.keyId, clock.now())
+      else seen.set(credential.sessionId, clock.now())
+    },
+
+    flush,
+
+    /** For whoever reads `lastUsedAt` or `lastSeenAt` next: where nothing can be written, an older time is told. */
+    async settle(): Promise<void> {
+      await flush().catch((err) => log.error({ err }, 'usage not written'))
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/** Transactions of an actor: each begins by proving again that its caller may do what the request was let through for. */
+import type { Actor, Caller } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Principal, Role } from '../../../core/principal.ts'
+import { Rejected, Rejection } from '../../../core/rejection.ts'
+import { authorize } from '../../../core/rights.ts'
+import type { Queries, Store } from '../../../db/store.ts'
+import { endedSession, principalAgain, unexpired } from './principals.ts'
+
+/**
+ * Runs `work` in one transaction of the store, for an actor. Between the headers of a request and its transaction lie its
+ * body, a hash and the queue of writers, so that credential, user, role, second factor and the limits of a key are read
+ * again in the transaction, and the rights that the route asked for are asked again. An operator, the panel and a stranger have
+ * no credential, and nothing to prove.
+ *
+ * @param work gets the actor as it is now, and decides on nothing that was read before
+ * @throws AppError what the guard throws, and whatever `work` throws
+ */
+export type WriteAs = <A extends Actor, T>(actor: A, work: (tx: Queries, actor: A) => Promise<T>) => Promise<T>
+
+export type WriteAsOptions = {
+  store: Store
+  clock: Clock
+  /** Whether users of this role must have two-factor authentication on, as the transaction sees it. */
+  isTwoFactorRequired(tx: Queries, role: Role): Promise<boolean>
+}
+
+export function createWriteAs({ store, clock, isTwoFactorRequired }: WriteAsOptions) {
+  /** @throws AppError `not_authenticated`, and what `authorize` throws */
+  async function requireCaller(tx: Queries, { userId, credential, origin, rights }: Caller): Promise<Principal> {
+    const found = await principalAgain(tx, credential, (role) => isTwoFactorRequired(tx, role))
+    if (found instanceof Rejection) throw new Rejected(found)
+    if (found.userId !== userId) throw new Rejected(endedSession)
+    const principal = unexpired(found, clock.now())
+    if (principal instanceof Rejection) throw new Rejected(principal)
+    authorize(principal, origin.address, rights)
+    return principal
+  }
+
+  function proven<A extends Actor, T>(actor: A, work: (tx: Queries, actor: A) => Promise<T>) {
+    return async (tx: Queries) => {
+      const asOfNow = actor.kind === 'user' ? { ...actor, ...(await requireCaller(tx, actor)) } : actor
+      return work(tx, asOfNow)
+    }
+  }
+
+  const writeAs: WriteAs = (actor, work) => store.write(proven(actor, work))
+  /** With `store.writeSoon`: for counts of attempts. */
+  const writeSoonAs: WriteAs = (actor, work) => store.writeSoon(proven(actor, work))
+  return { writeAs, writeSoonAs }
+}

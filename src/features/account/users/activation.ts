@@ -1,0 +1,50 @@
+/** The token with which a new user sets the first password, and the mail that brings it. */
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { newToken, sha256 } from '../../../crypto/secret.ts'
+import type { Queries } from '../../../db/store.ts'
+import { passwordTokens } from '../../../db/tables.ts'
+import { passwordLink } from '../../../mail/links.ts'
+import type { PutMail } from '../../../mail/outbox.ts'
+import { activationTopic } from '../../../mail/topics.ts'
+import type { FindWording } from '../../../mail/wording.ts'
+
+/** `expiresAt` in milliseconds since the epoch. */
+export type Activation = { token: string; expiresAt: number }
+
+/** Issues a token in the caller's transaction; an older one of the same user is void. */
+export type IssueActivation = (tx: Queries, user: { id: number; email: string }) => Promise<Activation>
+
+export type ActivationOptions = {
+  clock: Clock
+  putMail: PutMail
+  findWording: FindWording
+  /** The configured base of links, without a slash at its end; without one there is no link to mail. */
+  publicUrl: string | undefined
+}
+
+/** ASVS V6.4.1: short-lived, and once. */
+const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
+
+export function createIssueActivation({ clock, putMail, findWording, publicUrl }: ActivationOptions): IssueActivation {
+  return async (tx, { id: userId, email }) => {
+    const token = newToken()
+    const createdAt = clock.now()
+    const expiresAt = createdAt + ACTIVATION_TTL_MS
+    await tx
+      .delete(passwordTokens)
+      .where(and(eq(passwordTokens.userId, userId), eq(passwordTokens.purpose, 'activation')))
+    await tx
+      .insert(passwordTokens)
+      .values({ userId, purpose: 'activation', tokenHash: sha256(token), createdAt, expiresAt })
+    if (publicUrl !== undefined) {
+      await putMail(tx, {
+        to: email,
+        ...(await findWording(tx)).activation({ email, link: passwordLink(publicUrl, token) }),
+        expiresAt,
+        topic: activationTopic(userId),
+      })
+    }
+    return { token, expiresAt }
+  }
+}

@@ -1,0 +1,108 @@
+/** Reads sites in pages, of a subscription or of all, and searches them by name: so many names at a time, and no more. */
+import { and, asc, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
+import type { Page, PageRequest } from '../../../core/page.ts'
+import { type Piece, readPage } from '../../../db/page-reader.ts'
+import { given, prepared } from '../../../db/prepared.ts'
+import type { Queries, ReadStore } from '../../../db/store.ts'
+import { siteDomains, sites } from '../../../db/tables.ts'
+import { gatherNames, hasName, type NamedSite, searchedName } from './names.ts'
+
+/** Names that one statement reads or looks at: a few milliseconds. A site has no more than a tenth of it. */
+const NAMES_OF_PIECE = 1200
+/** More than any id. */
+const NO_ID = Number.MAX_SAFE_INTEGER
+
+type Wanted = { within: number | undefined; afterId: number; wanted: number }
+
+const inSubscription = eq(sites.subscriptionId, given('within'))
+
+// Prepared: what nearly everybody asks for, and building it anew costs five times the reading.
+const readEverywhere = prepared((queries) => selectNames(queries, undefined, undefined).prepare())
+const readWithin = prepared((queries) => selectNames(queries, inSubscription, undefined).prepare())
+const searchEverywhere = prepared((queries) =>
+  selectNames(queries, undefined, hasName(queries, given('text'))).prepare(),
+)
+const searchWithin = prepared((queries) =>
+  selectNames(queries, inSubscription, hasName(queries, given('text'))).prepare(),
+)
+const endEverywhere = prepared((queries) => selectEnd(queries, undefined).prepare())
+const endWithin = prepared((queries) => selectEnd(queries, inSubscription).prepare())
+
+/**
+ * @param within a subscription; undefined for all
+ * @param domain part of the domain or of an alias
+ */
+export async function listSites(
+  store: ReadStore,
+  page: PageRequest,
+  { within, domain }: { within: number | undefined; domain: string | undefined },
+): Promise<Page<NamedSite>> {
+  const text = domain === undefined ? undefined : searchedName(domain)
+  return readPage(store, page, (afterId, wanted) =>
+    text === undefined
+      ? readSites(store.read, { within, afterId, wanted })
+      : searchSites(store.read, { within, afterId, wanted }, text),
+  )
+}
+
+async function readSites(queries: Queries, { within, afterId, wanted }: Wanted): Promise<Piece<NamedSite>> {
+  const about = { afterId, end: NO_ID, wanted: wanted - 1, names: NAMES_OF_PIECE }
+  const rows =
+    within === undefined
+      ? await readEverywhere(queries).all(about)
+      : await readWithin(queries).all({ ...about, within })
+  const found = gatherNames(rows)
+  // The last may have more names than were read.
+  const isCut = rows.length === NAMES_OF_PIECE
+  if (isCut) found.pop()
+  return { rows: found, next: isCut || found.length === wanted ? found.at(-1)?.id : undefined }
+}
+
+/** Looks at the sites that have the next so many names. */
+async function searchSites(queries: Queries, { within, afterId, wanted }: Wanted, text: string) {
+  const about = { afterId, names: NAMES_OF_PIECE }
+  const [last] =
+    within === undefined ? await endEverywhere(queries).all(about) : await endWithin(queries).all({ ...about, within })
+  const end = last?.id
+  const found = { afterId, end: end ?? NO_ID, wanted: wanted - 1, names: NO_ID, text }
+  const rows =
+    within === undefined
+      ? await searchEverywhere(queries).all(found)
+      : await searchWithin(queries).all({ ...found, within })
+  const matching = gatherNames(rows)
+  return { rows: matching, next: matching.length === wanted ? matching.at(-1)?.id : end }
+}
+
+/**
+ * Sites with all their names, a row each. CROSS JOIN is SQLite's way to say which table comes first: the one whose order is
+ * asked for, so that nothing is sorted. In one statement: between two, another request could take the names away.
+ */
+function selectNames(queries: Queries, scope: SQL | undefined, filter: SQL | undefined) {
+  const range = and(gt(sites.id, given('afterId')), lte(sites.id, given('end')), scope, filter)
+  const lastWanted = queries.select({ id: sites.id }).from(sites).where(range).orderBy(asc(sites.id)).limit(1)
+  return queries
+    .select({ site: sites, name: siteDomains.domain })
+    .from(sites)
+    .crossJoin(siteDomains)
+    .where(
+      and(
+        eq(siteDomains.siteId, sites.id),
+        range,
+        sql`${sites.id} <= coalesce(${lastWanted.offset(sql.placeholder('wanted'))}, ${NO_ID})`,
+      ),
+    )
+    .orderBy(asc(sites.id), asc(siteDomains.position))
+    .limit(sql.placeholder('names'))
+}
+
+/** The site that has the last of so many names. */
+function selectEnd(queries: Queries, scope: SQL | undefined) {
+  return queries
+    .select({ id: sites.id })
+    .from(sites)
+    .crossJoin(siteDomains)
+    .where(and(eq(siteDomains.siteId, sites.id), gt(sites.id, given('afterId')), scope))
+    .orderBy(asc(sites.id), asc(siteDomains.position))
+    .limit(1)
+    .offset(sql.placeholder('names'))
+}

@@ -1,0 +1,252 @@
+/** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
+import { and, asc, eq, gt } from 'drizzle-orm'
+import type { Actor, Caller, Operator } from '../../../core/actor.ts'
+import { changesNothing, differences } from '../../../core/changes.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { nextTurn } from '../../../core/next-turn.ts'
+import type { Page, PageRequest } from '../../../core/page.ts'
+import type { Precondition } from '../../../core/precondition.ts'
+import { boundSubscriptionOf, type Principal } from '../../../core/principal.ts'
+import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
+import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { RecordAudit } from '../../operation/audit/audit.ts'
+import { listSites } from './list.ts'
+import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
+
+type SiteRow = typeof sites.$inferSelect
+type SubscriptionRow = typeof subscriptions.$inferSelect
+
+export type Site = SiteRow & SiteNames
+
+export const PHP_VERSIONS = ['8.2', '8.3', '8.4', '8.5'] as const
+const DEFAULT_PHP_VERSION = '8.4'
+/** Sites that one statement counts. */
+const COUNT_STEP = 20_000
+
+/** A site, and the subscription it must be in where the request names one. */
+export type SiteRef = { id: number; subscriptionId: number | undefined }
+export type SiteFilter = { subscriptionId?: number; domain?: string }
+export type NewSite = SiteNames & { subscriptionId: number | undefined }
+export type SiteChanges = {
+  domain?: string
+  aliases?: string[]
+  phpVersion?: (typeof PHP_VERSIONS)[number]
+  status?: 'active' | 'disabled'
+}
+
+export type SitesOptions = {
+  store: ReadStore
+  clock: Clock
+  audit: RecordAudit
+  writeAs: WriteAs
+  /** @throws AppError `not_found`, `forbidden` */
+  findSubscription(principal: Principal, id: number, queries: Queries): Promise<SubscriptionRow>
+  /** @throws AppError `not_found` for a customer who has none */
+  findDefaultSubscription(principal: Principal, queries: Queries): Promise<SubscriptionRow>
+}
+
+export type Sites = ReturnType<typeof createSites>
+
+export function createSites(options: SitesOptions) {
+  const { store, clock, audit, writeAs, findSubscription, findDefaultSubscription } = options
+
+  /** The contract's subscription context: the one that is named, or the default one. */
+  async function subscriptionOf(queries: Queries, principal: Principal, id?: number): Promise<SubscriptionRow> {
+    return id === undefined ? findDefaultSubscription(principal, queries) : findSubscription(principal, id, queries)
+  }
+
+  /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+  async function findWithOwner(principal: Principal, { id, subscriptionId }: SiteRef, queries: Queries) {
+    const rows = await queries
+      .select({ site: sites, name: siteDomains.domain, userId: subscriptions.userId })
+      .from(sites)
+      .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
+      .innerJoin(siteDomains, eq(siteDomains.siteId, sites.id))
+      .where(eq(sites.id, id))
+      .orderBy(asc(siteDomains.position))
+    const [site] = gatherNames(rows)
+    const [row] = rows
+    if (!site || !row) throw new AppError('not_found', 'No such site')
+    if (principal.role !== 'admin' && row.userId !== principal.userId) {
+      throw new AppError('forbidden', 'This site belongs to another customer')
+    }
+    const bound = boundSubscriptionOf(principal)
+    if (bound !== undefined && site.subscriptionId !== bound) {
+      throw new AppError('forbidden', `This site is not in subscription ${bound}, which this API key is bound to`)
+    }
+    if (
+      subscriptionId !== undefined &&
+      (await findSubscription(principal, subscriptionId, queries)).id !== site.subscriptionId
+    ) {
+      throw new AppError('not_found', 'No such site in this subscription')
+    }
+    return { site, ownerId: row.userId }
+  }
+
+  async function insert(tx: Queries, actor: Actor, subscription: SubscriptionRow, domains: SiteNames): Promise<Site> {
+    const { id: subscriptionId, userId: ownerId } = subscription
+    await requireRoom(tx, subscription)
+    const now = clock.now()
+    const row = await tx
+      .insert(sites)
+      .values({
+        subscriptionId,
+        documentRoot: documentRootOf(domains.domain),
+        phpVersion: DEFAULT_PHP_VERSION,
+        status: 'active',
+        createdAt: now,
+        updatedAt: now,
+      })
+      .returning()
+      .get()
+    await insertDomains(tx, row.id, domains)
+    await audit(tx, actor, {
+      action: 'site.create',
+      accountId: ownerId,
+      target: { type: 'site', id: row.id },
+      details: { subscriptionId, ...domains },
+    })
+    return { ...row, ...domains }
+  }
+
+  return {
+    /** @throws AppError `not_found`, `forbidden` for another customer's */
+    async find(principal: Principal, ref: SiteRef): Promise<Site> {
+      return (await findWithOwner(principal, ref, store.read)).site
+    },
+
+    /** @throws AppError `not_found`, `forbidden` to a principal who may not see the sites of the subscription */
+    async requireSubscription(principal: Principal, subscriptionId: number): Promise<void> {
+      await findSubscription(principal, subscriptionId, store.read)
+    },
+
+    /**
+     * @param filter.subscriptionId undefined means the default one, and for an administrator all
+     * @param filter.domain part of the domain or of an alias
+     * @throws AppError `not_found`, `forbidden`
+     */
+    async list(principal: Principal, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
+      const { subscriptionId, domain } = filter
+      const bound = boundSubscriptionOf(principal)
+      const everywhere = principal.role === 'admin' && subscriptionId === undefined && bound === undefined
+      const within = everywhere ? undefined : (await subscriptionOf(store.read, principal, subscriptionId)).id
+      return listSites(store, page, { within, domain })
+    },
+
+    /**
+     * @throws AppError `validation_error`, `not_found`, `forbidden`, and `conflict` for a domain that is taken, a
+     * suspended subscription or a reached limit
+     */
+    async create(caller: Caller, { subscriptionId, ...names }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
+      const domains = normalizeNames(names.domain, names.aliases)
+      return writeAs(caller, async (tx, caller) => {
+        if (caller.role === 'admin' && subscriptionId === undefined && boundSubscriptionOf(caller) === undefined) {
+          throw new AppError('bad_request', 'subscription_id: is required of an administrator')
+        }
+        const created = await insert(tx, caller, await subscriptionOf(tx, caller, subscriptionId), domains)
+        await conclude?.(tx, created)
+        return created
+      })
+    },
+
+    /** For the command line. @throws AppError `validation_error`, `not_found`, `conflict` */
+    async createFor(actor: Operator, subscriptionId: number, names: SiteNames): Promise<Site> {
+      const domains = normalizeNames(names.domain, names.aliases)
+      return writeAs(actor, async (tx, actor) => insert(tx, actor, await findAny(tx, subscriptionId), domains))
+    },
+
+    /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict`, `precondition_failed` */
+    async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
+      return writeAs(caller, async (tx, caller) => {
+        const { domain, aliases, ...rest } = changes
+        const { site: before, ownerId } = await findWithOwner(caller, ref, tx)
+        precondition?.(before)
+        const { id } = before
+        requireActive(await findAny(tx, before.subscriptionId))
+        const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
+        const renaming = nameChanges(before, domains)
+        const details = { ...renaming, ...differences(before, rest) }
+        if (changesNothing(details)) return before
+        if (!changesNothing(renaming)) {
+          await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
+          await insertDomains(tx, id, domains)
+        }
+        const row = await tx
+          .update(sites)
+          .set({ ...rest, documentRoot: documentRootOf(domains.domain), updatedAt: clock.now() })
+          .where(eq(sites.id, id))
+          .returning()
+          .get()
+        await audit(tx, caller, {
+          action: 'site.change',
+          accountId: ownerId,
+          target: { type: 'site', id },
+          details,
+        })
+        return { ...row, ...domains }
+      })
+    },
+
+    /** @throws AppError `not_found`, `forbidden`, `precondition_failed`, `conflict` in a suspended subscription */
+    async remove(caller: Caller, ref: SiteRef, precondition?: Precondition<Site>): Promise<void> {
+      await writeAs(caller, async (tx, caller) => {
+        const { site, ownerId } = await findWithOwner(caller, ref, tx)
+        precondition?.(site)
+        const { id, subscriptionId, domain } = site
+        requireActive(await findAny(tx, subscriptionId))
+        await tx.delete(sites).where(eq(sites.id, id))
+        await audit(tx, caller, {
+          action: 'site.delete',
+          accountId: ownerId,
+          target: { type: 'site', id },
+          details: { subscriptionId, domain },
+        })
+      })
+    },
+  }
+}
+
+/** Follows the domain, which is unique: were it to stay, the domain's next owner would get the same directory. */
+function documentRootOf(domain: string): string {
+  return `/var/www/${domain}`
+}
+
+/** @throws AppError `not_found` */
+async function findAny(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
+  const [subscription] = await tx.select().from(subscriptions).where(eq(subscriptions.id, subscriptionId))
+  if (!subscription) throw new AppError('not_found', 'No such subscription')
+  return subscription
+}
+
+/** @throws AppError `conflict` */
+function requireActive({ status }: SubscriptionRow): void {
+  if (status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
+}
+
+/** In the transaction that adds the site, so that parallel requests can't pass the limit together. */
+async function requireRoom(tx: Queries, subscription: SubscriptionRow): Promise<void> {
+  requireActive(subscription)
+  const { id, maxSites } = subscription
+  if (maxSites === 0 || !(await hasAsMany(tx, id, maxSites))) return
+  throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
+}
+
+/** Counts by steps, so that a subscription of a million sites stops nobody but those that write. */
+async function hasAsMany(tx: Queries, subscriptionId: number, count: number): Promise<boolean> {
+  let last = 0
+  for (let missing = count; missing > 0; missing -= COUNT_STEP) {
+    const [site] = await tx
+      .select({ id: sites.id })
+      .from(sites)
+      .where(and(eq(sites.subscriptionId, subscriptionId), gt(sites.id, last)))
+      .orderBy(asc(sites.id))
+      .limit(1)
+      .offset(Math.min(missing, COUNT_STEP) - 1)
+    if (!site) return false
+    last = site.id
+    if (missing > COUNT_STEP) await nextTurn()
+  }
+  return true
+}

@@ -1,0 +1,273 @@
+/** Subscriptions: what a customer's sites belong to, with a limit. */
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
+import type { Actor, Caller } from '../../../core/actor.ts'
+import { changesNothing, differences } from '../../../core/changes.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Page, PageRequest } from '../../../core/page.ts'
+import type { Precondition } from '../../../core/precondition.ts'
+import { boundSubscriptionOf, type Principal } from '../../../core/principal.ts'
+import { requireScope } from '../../../core/rights.ts'
+import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import { given, prepared } from '../../../db/prepared.ts'
+import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
+import { apiKeys, sites, subscriptions, users } from '../../../db/tables.ts'
+import { searchWindow } from '../../../db/window.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { Notify } from '../../account/notices.ts'
+import type { RecordAudit } from '../../operation/audit/audit.ts'
+
+export type Subscription = typeof subscriptions.$inferSelect
+
+export type NewSubscription = {
+  userId: number
+  name: string
+  /** Undefined: the first of a user is the default, later ones are not. */
+  isDefault: boolean | undefined
+  /** 0 means no limit. */
+  maxSites: number
+}
+export type SubscriptionChanges = {
+  /** Another user, to whom it goes with its sites. */
+  userId?: number
+  name?: string
+  status?: 'active' | 'suspended'
+  maxSites?: number
+  /** Moves the default here; false is refused, since a customer always has one. */
+  isDefault?: boolean
+}
+
+export type SubscriptionFilter = { id?: number; userId?: number; status?: Subscription['status'] }
+
+export type SubscriptionsOptions = {
+  store: ReadStore
+  clock: Clock
+  audit: RecordAudit
+  writeAs: WriteAs
+  notify: Notify
+}
+
+// Prepared: nearly every request of a customer begins with it.
+const defaultOfUser = prepared((queries) =>
+  queries
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.userId, given('userId')), eq(subscriptions.isDefault, true)))
+    .prepare(),
+)
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>
+
+export function createSubscriptions({ store, clock, audit, writeAs, notify }: SubscriptionsOptions) {
+  async function find(id: number, queries: Queries = store.read): Promise<Subscription> {
+    const [subscription] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
+    if (!subscription) throw new AppError('not_found', 'No such subscription')
+    return subscription
+  }
+
+  async function list(page: PageRequest, { id, userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
+    const filter = and(
+      id === undefined ? undefined : eq(subscriptions.id, id),
+      userId === undefined ? undefined : eq(subscriptions.userId, userId),
+      status === undefined ? undefined : eq(subscriptions.status, status),
+    )
+    const read = (within: SQL | undefined, wanted: number) =>
+      store.read.select().from(subscriptions).where(and(within, filter)).orderBy(asc(subscriptions.id)).limit(wanted)
+    // A user has few, and an index of them.
+    const isSearch = status !== undefined && userId === undefined && id === undefined
+    return readPage<Subscription>(store, page, async (afterId, wanted) =>
+      isSearch
+        ? searchWindow(store.read, subscriptions, { afterId, wanted }, read)
+        : pieceOf(await read(gt(subscriptions.id, afterId), wanted), wanted),
+    )
+  }
+
+  /** Takes the default away from whichever has it, since an index allows one a user. */
+  async function clearDefault(tx: Queries, userId: number): Promise<void> {
+    await tx
+      .update(subscriptions)
+      .set({ isDefault: false, updatedAt: clock.now() })
+      .where(and(eq(subscriptions.userId, userId), eq(subscriptions.isDefault, true)))
+  }
+
+  /** @throws AppError `not_found` for an unknown user */
+  async function requireUser(tx: Queries, id: number): Promise<void> {
+    const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, id))
+    if (!user) throw new AppError('not_found', 'user_id: no such user')
+  }
+
+  /** The oldest subscription of a user who has no default one becomes it. */
+  async function ensureDefault(tx: Queries, userId: number): Promise<void> {
+    const [has] = await tx
+      .select({ id: subscriptions.id })
+      .from(subscriptions)
+      .where(and(eq(subscriptions.userId, userId), sql`is_default = 1`))
+    if (has) return
+    const [first] = await tx
+      .select({ id: subscriptions.id })
+      .from(subscriptions)
+      .where(eq(subscriptions.userId, userId))
+      .orderBy(asc(subscriptions.id))
+      .limit(1)
+    if (first) {
+      const changes = { isDefault: true, updatedAt: clock.now() }
+      await tx.update(subscriptions).set(changes).where(eq(subscriptions.id, first.id))
+    }
+  }
+
+  /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+  async function findOwn(principal: Principal, id: number, queries: Queries = store.read): Promise<Subscription> {
+    const subscription = await find(id, queries)
+    const bound = boundSubscriptionOf(principal)
+    if (bound !== undefined && id !== bound) {
+      throw new AppError('forbidden', `This API key is bound to subscription ${bound}`)
+    }
+    if (principal.role !== 'admin' && subscription.userId !== principal.userId) {
+      throw new AppError('forbidden', 'This subscription belongs to another customer')
+    }
+    return subscription
+  }
+
+  return {
+    list,
+
+    /** The subscriptions of the principal's user, or of them the one that a key is bound to. */
+    async listOwn(page: PageRequest, principal: Principal): Promise<Page<Subscription>> {
+      const id = boundSubscriptionOf(principal)
+      return list(page, { userId: principal.userId, ...(id !== undefined && { id }) })
+    },
+
+    find,
+    findOwn,
+
+    /**
+     * The subscription that is meant by naming none: the one that a key is bound to, or the customer's default.
+     *
+     * @throws AppError `not_found` for a customer who has none
+     */
+    async findDefault(principal: Principal, queries: Queries = store.read): Promise<Subscription> {
+      const bound = boundSubscriptionOf(principal)
+      if (bound !== undefined) return findOwn(principal, bound, queries)
+      const [subscription] = await defaultOfUser(queries).all({ userId: principal.userId })
+      if (!subscription) throw new AppError('not_found', 'You have no subscription; ask your provider for one')
+      return subscription
+    },
+
+    /** @throws AppError `not_found` for an unknown user */
+    async create(
+      actor: Actor,
+      { isDefault, ...values }: NewSubscription,
+      conclude?: Conclude<Subscription>,
+    ): Promise<Subscription> {
+      const now = clock.now()
+      return writeAs(actor, async (tx, actor) => {
+        await requireUser(tx, values.userId)
+        if (isDefault) await clearDefault(tx, values.userId)
+        const { id } = await tx
+          .insert(subscriptions)
+          .values({ ...values, isDefault: isDefault ?? false, status: 'active', createdAt: now, updatedAt: now })
+          .returning()
+          .get()
+        await ensureDefault(tx, values.userId)
+        await audit(tx, actor, {
+          action: 'subscription.create',
+          accountId: values.userId,
+          target: { type: 'subscription', id },
+          details: { name: values.name, maxSites: values.maxSites },
+        })
+        const created = await find(id, tx)
+        await conclude?.(tx, created)
+        return created
+      })
+    },
+
+    /**
+     * @param caller who changes it: a customer only the own ones
+     * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` when the default would be
+     * taken away
+     */
+    async change(
+      caller: Caller,
+      id: number,
+      wanted: SubscriptionChanges,
+      precondition?: Precondition<Subscription>,
+    ): Promise<Subscription> {
+      return writeAs(caller, async (tx, caller) => {
+        const before = await findOwn(caller, id, tx)
+        precondition?.(before)
+        if (wanted.isDefault === false) {
+          throw new AppError(
+            'validation_error',
+            'is_default: must be true; make another subscription the default instead',
+          )
+        }
+        const { userId = before.userId } = wanted
+        const moves = userId !== before.userId
+        // What was one user's default is not yet the other's.
+        const changes = { ...differences(before, wanted), ...(moves && wanted.isDefault && { isDefault: true }) }
+        if (changesNothing(changes)) return before
+        if (moves) await requireUser(tx, userId)
+        if (changes.isDefault) await clearDefault(tx, userId)
+        const isDefault = changes.isDefault ?? (!moves && before.isDefault)
+        await tx
+          .update(subscriptions)
+          .set({ ...changes, isDefault, updatedAt: clock.now() })
+          .where(eq(subscriptions.id, id))
+        // A customer with subscriptions always has a default one: of the two users, either may lack it now.
+        await ensureDefault(tx, before.userId)
+        await ensureDefault(tx, userId)
+        for (const accountId of new Set([before.userId, userId])) {
+          await audit(tx, caller, {
+            action: 'subscription.change',
+            accountId,
+            target: { type: 'subscription', id },
+            details: changes,
+          })
+        }
+        return find(id, tx)
+      })
+    },
+
+    /**
+     * Deletes a subscription and the API keys that are bound to it, and tells its user. One with sites is deleted with them
+     * only where that is asked for. The user's oldest other one becomes the default, where this one was it.
+     *
+     * @param deleteSites whether its sites may go with it
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` where it has sites that may not go, `scope_missing` to
+     * a key with scopes that may not delete sites
+     */
+    async remove(
+      caller: Caller,
+      id: number,
+      { deleteSites }: { deleteSites: boolean },
+      precondition?: Precondition<Subscription>,
+    ): Promise<void> {
+      await writeAs(caller, async (tx, caller) => {
+        if (deleteSites) requireScope(caller, 'sites:write')
+        const found = await find(id, tx)
+        precondition?.(found)
+        const { userId, name } = found
+        const siteCount = await tx.$count(sites, eq(sites.subscriptionId, id))
+        if (siteCount > 0 && !deleteSites) throw hasSites(siteCount)
+        const keyCount = await tx.$count(apiKeys, eq(apiKeys.subscriptionId, id))
+        await tx.delete(subscriptions).where(eq(subscriptions.id, id))
+        await ensureDefault(tx, userId)
+        await notify(tx, userId, { kind: 'subscription_deleted', name, sites: siteCount, apiKeys: keyCount }, caller)
+        await audit(tx, caller, {
+          action: 'subscription.delete',
+          accountId: userId,
+          target: { type: 'subscription', id },
+          details: { name, sites: siteCount, apiKeys: keyCount },
+        })
+      })
+    },
+  }
+}
+
+function hasSites(count: number): AppError {
+  const sites = count === 1 ? 'a site, which' : `${count} sites, which`
+  return new AppError(
+    'conflict',
+    `The subscription has ${sites} would be deleted with it: delete them first, or send delete_sites=true`,
+  )
+}

@@ -1,0 +1,120 @@
+/** The audit log: who did what, when and from where; written in the transaction of what it tells, and read in pages. */
+import { desc, eq } from 'drizzle-orm'
+import type { AuditedActor } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { PageRequest } from '../../../core/page.ts'
+import { eachGiven, given, prepared } from '../../../db/prepared.ts'
+import type { Queries, ReadStore } from '../../../db/store.ts'
+import { auditClockSteps, auditHorizon, auditLog } from '../../../db/tables.ts'
+import { createBudget } from './budget.ts'
+import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
+import { writeDetails } from './details.ts'
+import type { AuditEvent } from './events.ts'
+import { type AuditFilter, listEntries } from './list.ts'
+import { type Append, countEntry } from './sums.ts'
+
+export type { AuditEntry, AuditFilter }
+
+/** How it ended: done, tried in vain (a wrong password), or not even begun (no right to it). */
+export type Outcome = { result: AuditEntry['result']; reason: string | null; times: number }
+
+/**
+ * Writes down what the transaction does. A mutation and its entry are there together or not at all.
+ *
+ * @param outcome of something that failed; a success, once, when absent
+ */
+export type RecordAudit = (tx: Queries, actor: AuditedActor, event: AuditEvent, outcome?: Outcome) => Promise<void>
+
+export type Audit = ReturnType<typeof createAudit>
+
+const addEntry = prepared((tx) => tx.insert(auditLog).values(eachGiven(auditLog)).prepare())
+const addClockStep = prepared((tx) => tx.insert(auditClockSteps).values(eachGiven(auditClockSteps)).prepare())
+const findNewest = prepared((tx) =>
+  tx
+    .select({ id: auditLog.id, hash: auditLog.hash, createdAt: auditLog.createdAt })
+    .from(auditLog)
+    .orderBy(desc(auditLog.id))
+    .limit(1)
+    .prepare(),
+)
+const findEntry = prepared((tx) =>
+  tx
+    .select({ hash: auditLog.hash })
+    .from(auditLog)
+    .where(eq(auditLog.id, given('id')))
+    .prepare(),
+)
+
+const SUCCESS: Outcome = { result: 'success', reason: null, times: 1 }
+
+export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }) {
+  const budget = createBudget({ clock })
+
+  const append: Append = async (tx, entry) => {
+    // Nobody comes between the read and the insert: there is one writing transaction at a time, over all processes.
+    const last = await newest(tx)
+    const placed = { id: last.id + 1, createdAt: clock.now(), ...entry }
+    await add(tx, { ...placed, hash: hashEntry(last.hash, placed) })
+    if (placed.createdAt < last.createdAt) await addClockStep(tx).run({ entryId: placed.id })
+  }
+
+  const record: RecordAudit = async (tx, actor, event, outcome = SUCCESS) => {
+    const { action, accountId, target, details = {} } = event
+    const entry = {
+      ...describe(actor),
+      action,
+      accountId,
+      targetType: target?.type ?? null,
+      targetId: target?.id ?? null,
+      ...outcome,
+      details: writeDetails(details),
+    }
+    if (accountId === null || outcome !== SUCCESS || budget.take(actor, event, entry.details)) return append(tx, entry)
+    return countEntry(tx, { ...entry, accountId }, clock.now())
+  }
+
+  return {
+    record,
+    append,
+
+    /** The newest first. */
+    list: (page: PageRequest, filter?: AuditFilter) => listEntries(store, page, filter),
+  }
+}
+
+/** The last entry, or what stands for it where there is none. */
+async function newest(tx: Queries): Promise<{ id: number; hash: string; createdAt: number }> {
+  const [entry] = await findNewest(tx).all()
+  return entry ?? { ...(await horizonOf(tx)), createdAt: Number.NEGATIVE_INFINITY }
+}
+
+/**
+ * Adds an entry and looks whether it is there.
+ *
+ * @throws Error where it is not, which takes back what it tells of: a trigger that somebody put into the database can
+ * swallow an entry without a word
+ */
+async function add(tx: Queries, entry: AuditEntry): Promise<void> {
+  await addEntry(tx).run(entry)
+  const [found] = await findEntry(tx).all({ id: entry.id })
+  if (found?.hash !== entry.hash) throw new Error(`audit entry ${entry.id} was not stored: run 'ncp audit verify'`)
+}
+
+/** The last entry that was deleted for its age; before any was, the beginning of the chain. */
+export async function horizonOf(queries: Queries): Promise<{ id: number; hash: string }> {
+  const [horizon] = await queries.select({ id: auditHorizon.entryId, hash: auditHorizon.hash }).from(auditHorizon)
+  return horizon ?? { id: 0, hash: GENESIS_HASH }
+}
+
+function describe(actor: AuditedActor) {
+  if (actor.kind === 'operator' || actor.kind === 'panel') {
+    return { actorId: null, credentialKind: actor.kind, credentialId: null, address: null, requestId: null }
+  }
+  const { address, requestId } = actor.origin
+  if (actor.kind === 'stranger') {
+    return { actorId: null, credentialKind: 'none' as const, credentialId: null, address, requestId }
+  }
+  const { userId, credential } = actor
+  const credentialId = credential.kind === 'jwt' ? credential.sessionId : credential.keyId
+  return { actorId: userId, credentialKind: credential.kind, credentialId, address, requestId }
+}

@@ -1,0 +1,39 @@
+/** How much an account may write into the audit log in a day: what is more is summed up, so that nobody fills the disk. */
+import type { AuditedActor } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { createDailyBudget } from '../../../core/daily-budget.ts'
+import type { Action, AuditEvent } from './events.ts'
+
+/** What a customer does with sites and subscriptions must not hide what is done with credentials: a budget each. */
+type Pool = 'resources' | 'credentials' | 'password'
+
+/** Bytes of a day and an account. */
+const BUDGET: Record<Pool, number> = { resources: 512 * 1024, credentials: 256 * 1024, password: 64 * 1024 }
+/** About what an entry takes besides its details, in the table and in its indexes. */
+const ENTRY_BYTES = 400
+
+/** What the password alone can do without end, and what leaves the account as it was: 100 MB of entries a day. */
+const REPEATABLE: ReadonlySet<Action> = new Set<Action>(['auth.two_factor_setup', 'auth.password_change'])
+
+export type Budget = ReturnType<typeof createBudget>
+
+export function createBudget({ clock }: { clock: Clock }) {
+  const budget = createDailyBudget(clock)
+
+  return {
+    /** @returns whether there is room for an entry, which is then taken */
+    take(actor: AuditedActor, event: AuditEvent, details: string): boolean {
+      const pool = poolOf(actor, event)
+      if (pool === undefined) return true
+      return budget.take(`${pool} ${event.accountId}`, ENTRY_BYTES + details.length, BUDGET[pool])
+    },
+  }
+}
+
+/** @returns undefined for what is always told: by administrators, the operator and the panel, and what opens or weakens an account */
+function poolOf(actor: AuditedActor, { action, accountId }: AuditEvent): Pool | undefined {
+  if (actor.kind !== 'user' || actor.role !== 'customer' || accountId !== actor.userId) return undefined
+  if (action.startsWith('site.') || action.startsWith('subscription.')) return 'resources'
+  if (REPEATABLE.has(action)) return 'password'
+  return action.startsWith('api_key.') || action.startsWith('session.') ? 'credentials' : undefined
+}

@@ -1,0 +1,174 @@
+/** Failures and refusals on their way into the audit log: summed up, so that an attack can't fill the disk. */
+import { type AuditedActor, panel } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, catalogue, type ErrorCode } from '../../../core/errors.ts'
+import type { Store } from '../../../db/store.ts'
+import type { Outcome, RecordAudit } from './audit.ts'
+import type { AuditEvent } from './events.ts'
+
+export type IncidentsOptions = { store: Store; clock: Clock; record: RecordAudit }
+
+export type Incidents = ReturnType<typeof createIncidents>
+
+type Kind = Pick<Outcome, 'result' | 'reason'>
+/** Where an incident takes a place: among failures at a known account, or among all others. A sum takes none. */
+type Place = { pool: 'account' | 'other'; source: string }
+type Incident = {
+  actor: AuditedActor
+  event: AuditEvent
+  kind: Kind
+  place: Place | undefined
+  count: number
+  since: number
+}
+
+/** The first of its like is written at the next flush, the others are summed up for so long. */
+const WINDOW_MS = 10 * 60 * 1000
+/**
+ * Different incidents of one window, in each of the two pools: two entries each at the most, some 10 MB a day under an attack
+ * that never ends. What is more is counted by action and reason alone. In pools of their own, refusals, which cost an attacker
+ * nothing, can't hide at whose account somebody tries passwords.
+ */
+const MAX_OF_POOL = 50
+/** Of these, from one source: what is more is counted by source, action and reason. */
+const MAX_OF_SOURCE = 10
+
+export function createIncidents({ store, clock, record }: IncidentsOptions) {
+  const incidents = new Map<string, Incident>()
+  /** Those with something to write. */
+  const pending = new Set<Incident>()
+
+  function note(actor: AuditedActor, event: AuditEvent, kind: Kind): void {
+    const details = event.details === undefined ? '' : JSON.stringify(event.details)
+    const what = `${event.action} ${kind.reason}`
+    const key = `${what} ${event.accountId} ${whereabouts(actor)} ${details}`
+    if (countAgain(key)) return
+    const source = sourceOf(actor)
+    const pool = kind.result === 'failure' && event.accountId !== null ? 'account' : 'other'
+    const taken = placesTaken(pool, source)
+    if (taken.bySource >= MAX_OF_SOURCE) {
+      sum(`others ${what} ${source}`, withoutUser(actor), event.action, kind, 'others from this address')
+    } else if (taken.byAll >= MAX_OF_POOL) {
+      sum(`crowd ${what}`, panel, event.action, kind, 'many addresses')
+    } else {
+      begin(key, { actor, event, kind, place: { pool, source } })
+    }
+  }
+
+  /** Counted in one go: under an attack, this is asked for nearly every refusal. */
+  function placesTaken(pool: Place['pool'], source: string): { byAll: number; bySource: number } {
+    let byAll = 0
+    let bySource = 0
+    for (const { place } of incidents.values()) {
+      if (place?.pool !== pool) continue
+      byAll++
+      if (place.source === source) bySource++
+    }
+    return { byAll, bySource }
+  }
+
+  /** One of too many to tell each. Actions and reasons are few. */
+  function sum(key: string, actor: AuditedActor, action: AuditEvent['action'], kind: Kind, from: string): void {
+    if (countAgain(key)) return
+    begin(key, { actor, event: { action, accountId: null, details: { from } }, kind, place: undefined })
+  }
+
+  /** @returns whether there is one with this key in the window */
+  function countAgain(key: string): boolean {
+    const known = incidents.get(key)
+    if (known) known.count++
+    return known !== undefined
+  }
+
+  function begin(key: string, noted: Omit<Incident, 'count' | 'since'>): void {
+    const incident = { ...noted, count: 1, since: clock.now() }
+    incidents.set(key, incident)
+    pending.add(incident)
+  }
+
+  /** Lets go of what began a window ago: its sum, if it happened again, is still to be written. */
+  function close(now: number): void {
+    for (const [key, incident] of incidents) {
+      const age = now - incident.since
+      // One from the future began before the clock was put back.
+      if (age >= 0 && age < WINDOW_MS) continue
+      incidents.delete(key)
+      if (incident.count > 0) pending.add(incident)
+    }
+  }
+
+  /** @param everything also what may still happen again: at the end of the process */
+  async function flush({ everything = false } = {}): Promise<void> {
+    close(everything ? Number.POSITIVE_INFINITY : clock.now())
+    const taken = [...pending].map((incident) => ({ incident, times: incident.count }))
+    if (taken.length === 0) return
+    pending.clear()
+    // What is counted meanwhile is left for the sum.
+    for (const { incident, times } of taken) incident.count -= times
+    const writing = store.write(async (tx) => {
+      for (const { incident, times } of taken) {
+        await record(tx, incident.actor, incident.event, { ...incident.kind, times })
+      }
+    })
+    await writing.catch((error) => {
+      for (const { incident, times } of taken) {
+        incident.count += times
+        pending.add(incident)
+      }
+      throw error
+    })
+  }
+
+  function failed(actor: AuditedActor, event: AuditEvent, code: ErrorCode): void {
+    note(actor, event, { result: 'failure', reason: catalogue[code].error })
+  }
+
+  return {
+    flush,
+
+    /** Somebody tried to prove who they are, and couldn't. */
+    failed,
+
+    /** A request that was turned away: for its credential, its rights, or its number. */
+    refused(actor: AuditedActor, code: ErrorCode, details: { method: string; route: string }): void {
+      const accountId = actor.kind === 'user' ? actor.userId : null
+      note(actor, { action: 'request', accountId, details }, { result: 'refused', reason: catalogue[code].error })
+    },
+
+    /**
+     * Does `work`, in which somebody proves who they are, and notes it when they can't.
+     *
+     * @param event what was tried, and at whose account
+     * @throws whatever `work` throws
+     */
+    async watch<T>(actor: AuditedActor, event: AuditEvent, work: () => Promise<T>): Promise<T> {
+      try {
+        return await work()
+      } catch (error) {
+        if (isFailedProof(error)) failed(actor, event, error.code)
+        throw error
+      }
+    },
+  }
+}
+
+/** A wrong password, code or token. A missing code is a question, not a failure; a credential that has ended, a refusal. */
+function isFailedProof(error: unknown): error is AppError {
+  if (!(error instanceof AppError) || catalogue[error.code].status !== 401) return false
+  return error.code !== 'two_factor_required' && error.code !== 'not_authenticated'
+}
+
+/** What tells one incident from another: not the request's id, which is new each time. */
+function whereabouts(actor: AuditedActor): string {
+  return actor.kind === 'user' ? `${actor.credential.kind} ${sourceOf(actor)}` : sourceOf(actor)
+}
+
+/** Not the user: an attacker has many as easily as one. */
+function sourceOf(actor: AuditedActor): string {
+  return 'origin' in actor ? actor.origin.group : actor.kind
+}
+
+/** Of many users from one address, no one is meant. */
+function withoutUser(actor: AuditedActor): AuditedActor {
+  return actor.kind === 'user' ? { kind: 'stranger', origin: actor.origin } : actor
+}

@@ -1,0 +1,96 @@
+/** Proves the hash chain of the audit log, from the horizon to the last entry. */
+import { asc, between, gt, sql } from 'drizzle-orm'
+import { countUpTo } from '../../../db/count.ts'
+import type { Queries, ReadStore } from '../../../db/store.ts'
+import { auditClockSteps, auditHorizon, auditLog } from '../../../db/tables.ts'
+import { horizonOf } from './audit.ts'
+import { type AuditEntry, hashEntry } from './chain.ts'
+
+/** An entry's id and hash. */
+export type Link = { id: number; hash: string }
+
+export type Verification =
+  | { valid: true; entries: number; head: Link }
+  /** `entryId` is the first that can't be trusted. */
+  | { valid: false; entryId: number; reason: string }
+
+const PAGE = 1000
+
+/**
+ * The chain alone shows what was changed or taken out by someone who did not rewrite all that follows. Whoever can write
+ * to the database could do that too, or cut off the end: only a link that was written down elsewhere shows it.
+ *
+ * @param anchor a link from an earlier verification, which must still be in the chain
+ */
+export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link): Promise<Verification> {
+  const horizon = await horizonOf(store.read)
+  let head: Link = horizon
+  let lastPruned: Link = { id: 0, hash: horizon.hash }
+  let before = Number.NEGATIVE_INFINITY
+  let page: AuditEntry[]
+  do {
+    page = await store.read
+      .select()
+      .from(auditLog)
+      .where(gt(auditLog.id, head.id))
+      .orderBy(asc(auditLog.id))
+      .limit(PAGE)
+    const steps = await clockStepsAmong(store.read, page)
+    for (const entry of page) {
+      if (entry.id !== head.id + 1) return broken(head.id + 1, 'it is missing')
+      if (entry.hash !== hashEntry(head.hash, entry)) return broken(entry.id, 'it, or the one before, was changed')
+      if (entry.id === anchor?.id && entry.hash !== anchor.hash)
+        return broken(entry.id, 'it is not the one written down')
+      // Without its note, or with one too many, a list by time would leave entries out.
+      if (steps.has(entry.id) !== entry.createdAt < before) {
+        return broken(entry.id, 'whether the clock was put back before it is not noted as it was')
+      }
+      before = entry.createdAt
+      if (entry.action === 'audit.prune') lastPruned = prunedBy(entry)
+      head = { id: entry.id, hash: entry.hash }
+    }
+  } while (page.length > 0)
+
+  const issued = await lastIdIssued(store.read)
+  if (head.id < issued) return broken(head.id + 1, 'it is missing, with all that follow')
+  // Read again: a panel that runs may have deleted old entries meanwhile.
+  const horizons = [horizon, await horizonOf(store.read)]
+  if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
+    return broken(horizon.id, 'no entry tells of its deletion')
+  }
+  const now = await horizonOf(store.read)
+  const [oldest] = await store.read.select({ id: auditLog.id }).from(auditLog).orderBy(asc(auditLog.id)).limit(1)
+  if (oldest && oldest.id <= Math.min(horizon.id, now.id)) return broken(oldest.id, 'it lies before the first entry')
+  if ((await countUpTo(store.read, store.read.select({ id: auditHorizon.id }).from(auditHorizon), 2)) > 1) {
+    return broken(horizon.id, 'more than one row of audit_horizon says where the log begins')
+  }
+  if (anchor && anchor.id > head.id) return broken(anchor.id, 'it was written down, and is missing')
+  if (anchor && anchor.id <= horizon.id) return broken(anchor.id, 'it is no longer kept; take a newer anchor')
+  return { valid: true, entries: head.id - horizon.id, head }
+}
+
+/** Those of the entries that are noted as dated before the one before them. */
+async function clockStepsAmong(queries: Queries, page: AuditEntry[]): Promise<Set<number>> {
+  const [first, last] = [page[0], page.at(-1)]
+  if (!first || !last) return new Set()
+  const steps = await queries
+    .select({ id: auditClockSteps.entryId })
+    .from(auditClockSteps)
+    .where(between(auditClockSteps.entryId, first.id, last.id))
+  return new Set(steps.map(({ id }) => id))
+}
+
+function broken(entryId: number, reason: string): Verification {
+  return { valid: false, entryId, reason }
+}
+
+function prunedBy({ details }: AuditEntry): Link {
+  const { through_id: id, through_hash: hash } = JSON.parse(details)
+  return { id, hash }
+}
+
+/** SQLite keeps the last id that a table has given out, also when its row is gone. */
+async function lastIdIssued(queries: Queries): Promise<number> {
+  const [row] = await queries.all<{ seq: number }>(sql`SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'`)
+  return row?.seq ?? 0
+}

@@ -1,0 +1,39 @@
+/** A certificate from an authority, for the names of the configuration. */
+import { existsSync, readFileSync } from 'node:fs'
+import { exportPKCS8, generateKeyPair, importPKCS8 } from 'jose'
+import { writePrivateFile } from '../../crypto/secret.ts'
+import { publishInWebroot, publishOnPort } from './challenge.ts'
+import { orderCertificate } from './client.ts'
+import { requestCertificate } from './request.ts'
+
+export type IssueOptions = {
+  names: readonly string[]
+  directoryUrl: string
+  email: string | undefined
+  /** Where the authority asks for the proof: a web server's files, else a port of our own. */
+  webroot: string | undefined
+  port: number
+  /** Of the account's key, which is made at the first order. */
+  accountKeyPath: string
+}
+
+/**
+ * @returns chain and private key, PEM
+ * @throws Error in the authority's words, or when it can't be reached
+ */
+export async function issueCertificate(options: IssueOptions): Promise<{ cert: string; key: string }> {
+  const { names, directoryUrl, email, webroot, port, accountKeyPath } = options
+  const privateKey = await accountKey(accountKeyPath)
+  const publish = webroot === undefined ? publishOnPort(port) : publishInWebroot(webroot)
+  const { csr, key } = await requestCertificate(names)
+  const cert = await orderCertificate({ directoryUrl, account: { privateKey, email }, publish }, names, csr)
+  return { cert, key }
+}
+
+async function accountKey(path: string) {
+  if (!existsSync(path)) {
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+    writePrivateFile(path, await exportPKCS8(privateKey))
+  }
+  return importPKCS8(readFileSync(path, 'utf8'), 'ES256', { extractable: true })
+}

@@ -1,0 +1,99 @@
+/** The open port over the life of a panel: another certificate without a failed request, and an orderly end. */
+
+import { IDLE_TIMEOUT_SECONDS, type ListenOptions, listen, type Tls } from '../http/listen.ts'
+import type { sharePort } from '../system/shared-port.ts'
+
+type SharedPort = ReturnType<typeof sharePort>
+type Fetch = Parameters<typeof listen>[0]
+
+type Server = {
+  port: number | undefined
+  peerAddress(request: Request): string | undefined
+  stop(cut?: boolean): Promise<void>
+  /** From now on every answer tells its client to come back on a new connection. */
+  retire(): void
+}
+
+export type Listener = ReturnType<typeof openListener>
+
+/** By then every connection to a replaced certificate has had an answer with `Connection: close`, or was idle. */
+const RETIREMENT_MS = 2 * IDLE_TIMEOUT_SECONDS * 1000
+
+/** @throws Error when the port is taken or the certificate unusable */
+export function openListener(fetch: Fetch, options: ListenOptions) {
+  let current = start(fetch, options)
+  const port = current.port ?? options.port
+  const servers = new Set([current])
+  let sharedPort: SharedPort | undefined
+  let isDraining = false
+
+  function stop(server: Server): Promise<void> {
+    const stopping = server.stop()
+    sharedPort?.closed()
+    return stopping.then(() => {
+      servers.delete(server)
+    })
+  }
+
+  return {
+    port,
+
+    /** @returns the address of the request's socket, undefined once that is gone */
+    peerAddress: (request: Request) => current.peerAddress(request),
+
+    /**
+     * Serves new connections with another certificate. Those that are open keep theirs until their next answer.
+     *
+     * @throws Error when the certificate is unusable, or the system can't do it; then all stays as it was
+     */
+    async changeCertificate(tls: Tls): Promise<void> {
+      // Loaded when it is needed, which may be never.
+      sharedPort ??= (await import('../system/shared-port.ts')).sharePort(port)
+      if (isDraining) return
+      const previous = current
+      current = sharedPort.takeOver(() => start(fetch, { ...options, port, tls, reusePort: true }))
+      servers.add(current)
+      previous.retire()
+      setTimeout(stop, RETIREMENT_MS, previous).unref()
+    },
+
+    /** Every answer from now on tells its client to come back on a new connection. */
+    retire(): void {
+      for (const server of servers) server.retire()
+    },
+
+    /** Takes no connection any more. Resolves when the requests in flight are answered. */
+    async drain(): Promise<void> {
+      isDraining = true
+      await Promise.all([...servers].map(stop))
+    },
+
+    /** Cuts all connections, whatever is in flight. */
+    async cut(): Promise<void> {
+      await Promise.all([...servers].map((server) => server.stop(true)))
+    },
+  }
+}
+
+function start(fetch: Fetch, options: ListenOptions): Server {
+  let isRetired = false
+  const server = listen((request) => {
+    const response = fetch(request)
+    return isRetired ? closing(response) : response
+  }, options)
+  return {
+    port: server.port,
+    // Of a request to any server of the process.
+    peerAddress: (request) => server.requestIP(request)?.address,
+    stop: (cut) => server.stop(cut),
+    retire() {
+      isRetired = true
+    },
+  }
+}
+
+async function closing(answer: Response | Promise<Response>): Promise<Response> {
+  const response = await answer
+  response.headers.set('connection', 'close')
+  return response
+}
