@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivateFile } from '../src/crypto/secret.ts'
 import { migrations } from '../src/db/sqlite/migrations.ts'
-import { openStore } from '../src/db/store.ts'
+import { openStore } from '../src/db/sqlite/store.ts'
 
 export type Size = { keys: number; users: number; sites: number }
 

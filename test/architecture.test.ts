@@ -103,18 +103,18 @@ test('response headers are set in the visit, where `set.headers` would be lost',
 
 test('only what is in db/ knows SQLite', () => {
   expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
-    'src/db/newest.ts',
     'src/db/sqlite/connection.ts',
     'src/db/sqlite/data-lock.ts',
     'src/db/sqlite/fast/disk-worker.ts',
     'src/db/sqlite/fast/wal-index.ts',
     'src/db/sqlite/migrate.ts',
+    'src/db/sqlite/newest.ts',
     'src/db/sqlite/placed-files.ts',
     'src/db/sqlite/proof.ts',
     'src/db/sqlite/schema.ts',
     'src/db/sqlite/snapshot.ts',
+    'src/db/sqlite/store.ts',
     'src/db/sqlite/writer.ts',
-    'src/db/store.ts',
   ])
 })
 

@@ -1,4 +1,4 @@
-/** What SQLite or the system calls an error. */
+/** What the database or the system calls an error. */
 
 /** The code of what caused an error, as of one that Drizzle has wrapped, or else its own. */
 export function codeOf(error: unknown): string | undefined {

@@ -1,7 +1,7 @@
 /** The data directory and the database in it, made where there are none. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openStore } from '../db/store.ts'
+import { openStore } from '../db/sqlite/store.ts'
 import type { Log } from '../log/log.ts'
 import { requireOwnDirectory, requireOwnKey } from '../system/private-file.ts'
 import { DISK_THREAD } from '../threads.ts'

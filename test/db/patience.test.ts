@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AppError, catalogue } from '../../src/core/errors.ts'
-import { openStore, type Store } from '../../src/db/store.ts'
+import { openStore } from '../../src/db/sqlite/store.ts'
+import type { Store } from '../../src/db/store.ts'
 import { settings } from '../../src/db/tables.ts'
 
 const MOST_WAITING = 1000

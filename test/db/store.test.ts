@@ -4,7 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openStore, type Queries, type Store } from '../../src/db/store.ts'
+import { openStore } from '../../src/db/sqlite/store.ts'
+import type { Queries, Store } from '../../src/db/store.ts'
 import { settings, users } from '../../src/db/tables.ts'
 
 let directory: string

@@ -1,5 +1,5 @@
 /** A program of one store and nothing else, for tests that let its system calls fail: writes for each line it is sent. */
-import { openStore } from '../../src/db/store.ts'
+import { openStore } from '../../src/db/sqlite/store.ts'
 import { settings } from '../../src/db/tables.ts'
 import { exitAtOnce } from '../../src/system/exit.ts'
 import { DISK_THREAD } from '../../src/threads.ts'

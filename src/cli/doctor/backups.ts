@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Backup, backupDirectory, listBackups } from '../../backup/catalogue.ts'
-import { storedSetting } from '../../db/newest.ts'
+import { storedSetting } from '../../db/sqlite/newest.ts'
 import { count, humanBytes, humanTime } from '../units.ts'
 import { needsPanel } from './data-directory.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'

@@ -1,6 +1,6 @@
 /** The clock: kept right by something, and not behind what the panel has written. */
 import { join } from 'node:path'
-import { newestAuditEntryAt } from '../../db/newest.ts'
+import { newestAuditEntryAt } from '../../db/sqlite/newest.ts'
 import { isClockSynchronised } from '../../system/clock-discipline.ts'
 import { humanTime } from '../units.ts'
 import { holdsPanel } from './data-directory.ts'

@@ -1,7 +1,7 @@
 /** The versions of the program, of its runtime and of the database, and whether they fit. */
 import { join } from 'node:path'
 import { version } from '../../../package.json' with { type: 'json' }
-import { explainOpening } from '../../db/failures.ts'
+import { explainOpening } from '../../db/sqlite/explain-opening.ts'
 import { readMigrationStates } from '../../db/sqlite/migrate.ts'
 import { count } from '../units.ts'
 import { needsPanel } from './data-directory.ts'

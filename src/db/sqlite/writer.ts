@@ -2,10 +2,10 @@
 import type { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
 import { createDurations, type Durations } from '../../core/durations.ts'
-import { codeOf } from '../../core/error-code.ts'
-import { busy, isFailedSync, isPassing, outcomeUnknown } from '../failures.ts'
+import { busy, isBusy, isPassing, outcomeUnknown } from '../failures.ts'
 import type { CheckpointPace } from './checkpoint-pace.ts'
 import type { DiskTrust } from './disk-trust.ts'
+import { isFailedSync } from './error-codes.ts'
 import type { DiskThread } from './fast/disk-thread.ts'
 import type { PlacedFiles } from './placed-files.ts'
 
@@ -192,7 +192,7 @@ async function lockForWriting(database: Database, deadline: number): Promise<voi
       database.run('BEGIN IMMEDIATE')
       return
     } catch (error) {
-      if (codeOf(error) !== 'SQLITE_BUSY') throw error
+      if (!isBusy(error)) throw error
       if (performance.now() >= deadline) throw busy()
       await Bun.sleep(LOCK_POLL_MS)
     }

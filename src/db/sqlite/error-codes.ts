@@ -1,0 +1,29 @@
+/** What SQLite's result codes mean: https://www.sqlite.org/rescode.html */
+import { codeOf } from '../../core/error-code.ts'
+import type { FailureKind } from '../failures.ts'
+
+/** By how a code begins: an extended code names its primary one first. */
+const KINDS: readonly (readonly [string, FailureKind])[] = [
+  ['SQLITE_CONSTRAINT_UNIQUE', 'unique'],
+  ['SQLITE_CONSTRAINT_PRIMARYKEY', 'unique'],
+  ['SQLITE_BUSY', 'busy'],
+  ['SQLITE_FULL', 'full'],
+  ['SQLITE_IOERR', 'storage'],
+  ['SQLITE_READONLY', 'storage'],
+  ['SQLITE_CORRUPT', 'storage'],
+  ['SQLITE_NOTADB', 'storage'],
+  ['SQLITE_CANTOPEN', 'storage'],
+]
+
+/** Of a file, and of the directory that names it. */
+const FAILED_SYNC = ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_DIR_FSYNC']
+
+/** @returns undefined for a code that is not SQLite's, or tells of a mistake in the program */
+export function kindOfCode(code: string): FailureKind | undefined {
+  return KINDS.find(([beginning]) => code.startsWith(beginning))?.[1]
+}
+
+/** Whether SQLite could not sync a file, which leaves unknown what of it is on the disk. */
+export function isFailedSync(error: unknown): boolean {
+  return FAILED_SYNC.includes(codeOf(error) ?? '')
+}

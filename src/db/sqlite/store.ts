@@ -1,0 +1,170 @@
+/** Opens a store that is one SQLite file. */
+import { Database } from 'bun:sqlite'
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { closeAll } from '../../core/close-all.ts'
+import type { Log } from '../../log/log.ts'
+import { LostDiskError } from '../failures.ts'
+import type { Store } from '../store.ts'
+import * as tables from '../tables.ts'
+import { createCheckpointPace } from './checkpoint-pace.ts'
+import { openForWriting } from './connection.ts'
+import { isAlone, shareDirectory } from './data-lock.ts'
+import { createDiskTrust } from './disk-trust.ts'
+import { isFailedSync } from './error-codes.ts'
+import { explainOpening } from './explain-opening.ts'
+import { createDiskThread } from './fast/disk-thread.ts'
+import { createDataVersion } from './fast/wal-index.ts'
+import { migrate } from './migrate.ts'
+import { watchPlaces } from './placed-files.ts'
+import { countBacklog, moveLog, proveLog } from './proof.ts'
+import { createWriter } from './writer.ts'
+
+export type StoreOptions = {
+  /** Whether there may be none yet: an installation that lost its database must not get an empty one. */
+  isNew?: boolean
+  /** Whether it is the one panel on the data directory, and no command beside it. */
+  isPanel?: boolean
+  /** Where `disk-worker.ts` is, while others are to be served; without it, writing waits for the disk and stops everything. */
+  diskThread?: URL
+  log?: Log
+  /** Told when the disk does not keep what is written: the process has to end by `exitAtOnce`. */
+  onLost?(error: LostDiskError): void
+}
+
+const noLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/**
+ * Opens the database file, making and migrating it where needed.
+ *
+ * @param path a file in a directory that exists; it gets mode 0600
+ * @param nowMs the time to record for migrations
+ * @throws Error when the file is newer than this program, damaged or locked, while a backup is being restored, or when a second
+ * panel is opened
+ */
+export function openStore(path: string, nowMs: number, options: StoreOptions = {}): Store {
+  const { isNew = true, isPanel = false } = options
+  let release: (() => void) | undefined
+  try {
+    // A log that nobody has open was left by a process that could not close it: nobody knows how much of it is on the disk.
+    const isLeft = sizeOf(`${path}-wal`) > 0 && isAlone(dirname(path))
+    release = shareDirectory(dirname(path), { isPanel })
+    if (!isNew && sizeOf(path) === 0) {
+      throw new Error(`${path} is gone, or empty: restore a backup with 'ncp backup restore'`)
+    }
+    return open(path, nowMs, { ...options, release, isLogDoubted: isLeft || isPanel })
+  } catch (error) {
+    release?.()
+    throw explainOpening(error, path)
+  }
+}
+
+type OpenOptions = StoreOptions & {
+  /** Gives the directory back. */
+  release(): void
+  isLogDoubted: boolean
+}
+
+function open(path: string, nowMs: number, options: OpenOptions): Store {
+  const { release, isLogDoubted, diskThread, log = noLog, onLost = () => undefined } = options
+  // SQLite would make the file 0644; its WAL and shared-memory files take the mode of the database file.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  chmodSync(path, 0o600)
+
+  const { database, walIndex, log: logFile } = openForWriting(path, { isLogDoubted })
+  migrate(database, { path, nowMs })
+  database.run('PRAGMA foreign_keys = ON')
+  // SQLite would wait for a foreign lock on the event loop and stop everything; the writer waits beside it.
+  database.run('PRAGMA busy_timeout = 0')
+
+  const reader = new Database(path, { readonly: true, strict: true })
+  reader.run('PRAGMA busy_timeout = 5000')
+  reader.query('SELECT 1 FROM schema_migrations').get()
+  const version = createDataVersion(reader, walIndex)
+
+  const pace = createCheckpointPace(walIndex?.backlog ?? (() => countBacklog(database)))
+  const files = watchPlaces(path, reader, log)
+  const trust = createDiskTrust({
+    path,
+    log,
+    onLost,
+    async prove(isDoubted) {
+      await disk?.pause()
+      if (!walIndex || logFile === undefined) throw new Error('this system does not let the log be written anew')
+      let moved = 0
+      await writer.alone(async () => {
+        moved = walIndex.moved()
+        await proveLog(logFile, walIndex)
+      })
+      const isWhole = moveLog(database)
+      // SQLite takes those pages to be in the file, and does not write them again.
+      if (isDoubted('database') && (moved > 0 || !isWhole)) throw new Error('some pages cannot be written anew')
+      disk?.trust()
+    },
+  })
+  const disk =
+    diskThread && walIndex && logFile !== undefined
+      ? createDiskThread({ thread: diskThread, files: { database: path, log: logFile }, pace, onDoubt: trust.doubt })
+      : undefined
+  const writer = createWriter({
+    database,
+    tx: drizzle(database, { schema: tables }),
+    log: logFile,
+    disk,
+    pace,
+    trust,
+    files,
+    version,
+  })
+
+  /** @returns why it could not */
+  function moveAtEnd(): unknown {
+    // Another log, or another database, may be there by now.
+    if (!files.areInPlace()) return undefined
+    try {
+      moveLog(database)
+      return undefined
+    } catch (error) {
+      return isFailedSync(error) ? new LostDiskError(path, error) : error
+    }
+  }
+
+  return {
+    read: drizzle(reader, { schema: tables }),
+    write: writer.write,
+    writeSoon: writer.writeSoon,
+    requireWritable: writer.requireUsable,
+    durable: writer.durable,
+    trouble() {
+      if (trust.isDoubted()) return 'is on a disk that failed to keep a change'
+      return files.areInPlace() ? undefined : 'files were moved, deleted or replaced'
+    },
+    version,
+    waits: writer.waits,
+    sizes: () => ({ database: sizeOf(path), wal: sizeOf(`${path}-wal`) }),
+    async close() {
+      await writer.idle()
+      await trust.settled()
+      const lost = trust.lost()
+      if (lost) throw lost
+      await disk?.stop()
+      // Into the database file, so that a copy of it alone is whole.
+      const unmoved = moveAtEnd()
+      // SQLite would do it once more, and succeed with what the first sync has lost.
+      if (unmoved instanceof LostDiskError) throw unmoved
+      await closeAll([
+        () => {
+          if (unmoved !== undefined) throw unmoved
+        },
+        () => reader.close(),
+        () => database.close(),
+        release,
+      ])
+    },
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
