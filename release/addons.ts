@@ -2,8 +2,8 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BunPlugin } from 'bun'
-import type { Target } from './compile.ts'
 import { run } from './run.ts'
+import type { Target } from './targets.ts'
 
 const DIRECTORY = 'dist/addons'
 

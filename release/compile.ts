@@ -2,10 +2,7 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { addonsOf } from './addons.ts'
-
-/** `musl` is for Alpine and its like. */
-export const TARGETS = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'] as const
-export type Target = (typeof TARGETS)[number]
+import type { Target } from './targets.ts'
 
 /**
  * @param outfile where the program goes

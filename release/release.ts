@@ -3,9 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { installAddons } from './addons.ts'
-import { compile, TARGETS, type Target } from './compile.ts'
+import { compile } from './compile.ts'
 import { buildDeb } from './deb.ts'
 import { billOfMaterials, type Program } from './sbom.ts'
+import { TARGETS, type Target } from './targets.ts'
 
 const DIRECTORY = 'dist/release'
 const RUNNABLE = 'dist/ncp'
