@@ -43,7 +43,7 @@ import {
 import { createAccessTokens } from './http/access-token.ts'
 import { createIdempotency } from './http/idempotency/kept-answers.ts'
 import { createPageCache } from './http/page-cache.ts'
-import { every } from './jobs/every.ts'
+import { startTasks } from './jobs/task.ts'
 import { openData, type PanelProcess } from './lifecycle/open-data.ts'
 import { parseRanges } from './limiter/address.ts'
 import { createClientAddress } from './limiter/client-address.ts'
@@ -197,16 +197,26 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
   let isReady = false
   let certificate: Certificate | undefined
   const pruneAudit = async () => (isSteady() ? retention.prune() : undefined)
-  const timers = [
-    every(USAGE_FLUSH_MS, usage.flush, storageLog, 'usage not written'),
-    every(RESET_FLUSH_MS, passwordReset.flush, storageLog, 'password resets not written'),
-    every(THROTTLE_FLUSH_MS, throttle.flush, storageLog, 'users not told of many failed attempts'),
-    every(CLOCK_MS, async () => void isSteady(), log, 'the clock was not looked at'),
-    every(INCIDENT_FLUSH_MS, auditSums.flush, storageLog, 'sums of the audit log not written'),
-    every(INCIDENT_FLUSH_MS, incidents.flush, storageLog, 'failures and refusals not written to the audit log'),
-    every(RETENTION_MS, pruneAudit, log, 'old audit entries not deleted'),
-    every(EXPIRY_NOTICE_MS, expiryNotices.send, log, 'users not told of API keys that expire'),
-  ]
+  const stopTasks = startTasks([
+    { everyMs: USAGE_FLUSH_MS, run: usage.flush, log: storageLog, failure: 'usage not written' },
+    { everyMs: RESET_FLUSH_MS, run: passwordReset.flush, log: storageLog, failure: 'password resets not written' },
+    {
+      everyMs: THROTTLE_FLUSH_MS,
+      run: throttle.flush,
+      log: storageLog,
+      failure: 'users not told of many failed attempts',
+    },
+    { everyMs: CLOCK_MS, run: async () => isSteady(), log, failure: 'the clock was not looked at' },
+    { everyMs: INCIDENT_FLUSH_MS, run: auditSums.flush, log: storageLog, failure: 'sums of the audit log not written' },
+    {
+      everyMs: INCIDENT_FLUSH_MS,
+      run: () => incidents.flush(),
+      log: storageLog,
+      failure: 'failures and refusals not written to the audit log',
+    },
+    { everyMs: RETENTION_MS, run: pruneAudit, log, failure: 'old audit entries not deleted' },
+    { everyMs: EXPIRY_NOTICE_MS, run: expiryNotices.send, log, failure: 'users not told of API keys that expire' },
+  ])
 
   return {
     config,
@@ -272,8 +282,8 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
      * @throws what of that could not be written; the database is closed
      */
     async close(): Promise<void> {
-      for (const stop of timers) stop()
       await closeAll([
+        stopTasks,
         backups.stop,
         passwordReset.flush,
         throttle.flush,
