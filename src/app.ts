@@ -24,8 +24,8 @@ import { createGuard, type Guard } from './http/guard.ts'
 import { createResponseHeaders, strictTransport } from './http/headers.ts'
 import { createAnswerOnce } from './http/idempotency/answer-once.ts'
 import { createObserver } from './http/observer.ts'
+import { handOver } from './http/request-context.ts'
 import { createRouteTable } from './http/route-table.ts'
-import { handOver } from './http/visit.ts'
 
 /** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
 const strict = { strictPath: true, normalize: false } as const

@@ -114,8 +114,8 @@ test('routes never return status(), and few make a Response', () => {
   ])
 })
 
-test('response headers are set in the visit, where `set.headers` would be lost', () => {
-  expect(files.filter((file) => /set\.headers\b/.test(sourceOf(file)))).toEqual(['src/http/visit.ts'])
+test('response headers are set in the request context, where `set.headers` would be lost', () => {
+  expect(files.filter((file) => /set\.headers\b/.test(sourceOf(file)))).toEqual(['src/http/request-context.ts'])
 })
 
 test('only what is in db/ knows SQLite', () => {

@@ -1,6 +1,6 @@
 /** The settings of the metrics, and which of them belong together. */
 import { isLoopback } from '../core/loopback.ts'
-import { bearerToken, text, whole } from './rules.ts'
+import { bearerToken, integer, text } from './rules.ts'
 import type { Setting } from './schema.ts'
 
 export type MetricsConfig = {
@@ -21,7 +21,7 @@ export const metricsSettings: { [Key in keyof MetricsConfig]: Setting<MetricsCon
     env: 'NCP_METRICS_PORT',
     type: 'number',
     default: undefined,
-    parse: whole(0, 65_535),
+    parse: integer(0, 65_535),
     help: 'port of the metrics, which Prometheus reads at /metrics; 0 takes a free one (default: no metrics)',
   },
   metricsToken: {

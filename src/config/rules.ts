@@ -11,7 +11,7 @@ export function text(value: string): string {
 }
 
 /** A whole number within bounds, both included. */
-export function whole(minimum: number, maximum: number) {
+export function integer(minimum: number, maximum: number) {
   return (value: string) => {
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
     if (!(number >= minimum && number <= maximum)) throw new Error(`must be a number from ${minimum} to ${maximum}`)

@@ -8,12 +8,12 @@ import {
   domainNames,
   email,
   httpsUrl,
+  integer,
   oneOf,
   publicUrl,
   sender,
   text,
   trueOrFalse,
-  whole,
 } from './rules.ts'
 
 type OwnConfig = {
@@ -67,7 +67,7 @@ export type Setting<Value> = {
   flagHelp?: string
 }
 
-const perMinute = whole(1, 1_000_000)
+const perMinute = integer(1, 1_000_000)
 
 /**
  * One name, three spellings: `NCP_LIMIT_LOGIN` in the environment is `limit_login` in the file, and a flag, where
@@ -99,7 +99,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     flag: '--port <number>',
     type: 'number',
     default: 3443,
-    parse: whole(0, 65_535),
+    parse: integer(0, 65_535),
     help: 'port to listen on; 0 takes a free one',
   },
   tls: {
@@ -152,7 +152,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     env: 'NCP_ACME_HTTP_PORT',
     type: 'number',
     default: 80,
-    parse: whole(1, 65_535),
+    parse: integer(1, 65_535),
     help: 'port that is open during a proof, to which port 80 of the names must lead',
   },
   acmeWebroot: {
@@ -203,7 +203,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     env: 'NCP_MAX_BODY_BYTES',
     type: 'number',
     default: 65_536,
-    parse: whole(1024, 1_048_576),
+    parse: integer(1024, 1_048_576),
     help: 'longest request body, in bytes',
   },
   limitLogin: {
@@ -252,14 +252,14 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     env: 'NCP_DRAIN_DELAY_SECONDS',
     type: 'number',
     default: 0,
-    parse: whole(0, 600),
+    parse: integer(0, 600),
     help: 'seconds between SIGTERM, when /readyz fails, and the closing of the port, for a load balancer to see it',
   },
   drainSeconds: {
     env: 'NCP_DRAIN_SECONDS',
     type: 'number',
     default: 10,
-    parse: whole(0, 600),
+    parse: integer(0, 600),
     help: 'seconds that requests in flight get to finish once the port is closed',
   },
   backupDir: {

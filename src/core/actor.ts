@@ -11,15 +11,15 @@ export type AuthenticatedUser = Principal & { kind: 'user'; origin: Origin }
 /** One who asks for something: `rights` is what the route asked of the credential, and every transaction asks again. */
 export type Caller = AuthenticatedUser & { rights: Rights }
 /** Somebody over the API without one: who logs in, or holds a token that came by mail. */
-export type Stranger = { kind: 'stranger'; origin: Origin }
+export type UnauthenticatedClient = { kind: 'unauthenticated'; origin: Origin }
 /** Whoever sits at the server's command line. */
 export type Operator = { kind: 'operator' }
 /** The panel itself, by a timer of its own. */
 export type Panel = { kind: 'panel' }
 
-export type Actor = Caller | Stranger | Operator | Panel
+export type Actor = Caller | UnauthenticatedClient | Operator | Panel
 /** An actor as far as the audit log tells of one. */
-export type AuditedActor = AuthenticatedUser | Stranger | Operator | Panel
+export type AuditedActor = AuthenticatedUser | UnauthenticatedClient | Operator | Panel
 
 export const operator: Operator = { kind: 'operator' }
 export const panel: Panel = { kind: 'panel' }

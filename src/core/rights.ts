@@ -19,7 +19,7 @@ export type Rights = {
   /** The scope that a key with scopes needs: null for what every key may do. Where none is named, such keys are refused. */
   scope?: Scope | null
   /** Whether it keeps to the subscription that a key is bound to. Where it doesn't, such keys are refused. */
-  confined?: boolean
+  keepsToSubscription?: boolean
 }
 
 /**
@@ -73,9 +73,9 @@ function scopeMissing(scope: Scope | undefined): AppError {
 }
 
 /** @throws AppError `scope_missing`, `forbidden` */
-function requireWithin({ scopes, subscriptionId }: KeyRestrictions, { scope, confined }: Rights): void {
+function requireWithin({ scopes, subscriptionId }: KeyRestrictions, { scope, keepsToSubscription }: Rights): void {
   if (scopes && scope !== null && (scope === undefined || !scopes.has(scope))) throw scopeMissing(scope)
-  if (subscriptionId !== undefined && !confined) {
+  if (subscriptionId !== undefined && !keepsToSubscription) {
     throw new AppError('forbidden', `This API key is bound to subscription ${subscriptionId}, and this goes beyond it`)
   }
 }

@@ -16,7 +16,7 @@ const MOST_EXPENSIVE = { memoryCost: 131_072, timeCost: 10 }
  * Where a password waits for its turn. Those who have shown that they belong here come first, and have places that strangers
  * can't take: a flood of logins from everywhere would otherwise keep everybody out.
  */
-export type Line = 'known' | 'strangers'
+export type Line = 'known' | 'unknown'
 
 export type Passwords = {
   /** For those who have proven who they are. @throws AppError `unavailable` when their line is full */
@@ -45,7 +45,7 @@ export type Passwords = {
  * @param limits.queued hashes that may wait in each line; beyond, the caller gets 503 (ASVS V15.2.2)
  */
 export function createPasswords(limits: { concurrent: number; queued: number }): Passwords {
-  const lines: Record<Line, (() => void)[]> = { known: [], strangers: [] }
+  const lines: Record<Line, (() => void)[]> = { known: [], unknown: [] }
   let running = 0
   let hashed = 0
   let argon2: Promise<Argon2> | undefined
@@ -68,7 +68,7 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
       return await work()
     } finally {
       // The place goes to the next in line directly, so that nobody slips in between.
-      const next = lines.known.shift() ?? lines.strangers.shift()
+      const next = lines.known.shift() ?? lines.unknown.shift()
       if (next) next()
       else running--
     }
@@ -97,7 +97,7 @@ export function createPasswords(limits: { concurrent: number; queued: number }):
       return running
     },
     get waiting() {
-      return lines.known.length + lines.strangers.length
+      return lines.known.length + lines.unknown.length
     },
   }
 }

@@ -5,8 +5,8 @@ import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import { forwardedPrefix } from '../http/prefix.ts'
 import { redirect } from '../http/redirect.ts'
+import { type RequestContext, requestContext } from '../http/request-context.ts'
 import { type StaticFile, type StaticFileOptions, staticFile } from '../http/static-file.ts'
-import { type Visit, visit } from '../http/visit.ts'
 import { openApiYaml } from './yaml.ts'
 
 const PATH = '/api/docs'
@@ -84,7 +84,7 @@ function files(readDocument: () => Promise<string>) {
   }
 }
 
-type Context = { visit: Visit; query: { v?: string } }
+type Context = { context: RequestContext; query: { v?: string } }
 
 /** @param described the routes that the document describes */
 export function docsRoutes(described: AnyElysia) {
@@ -95,23 +95,23 @@ export function docsRoutes(described: AnyElysia) {
   }
   const { script, start, stylesheet, icon, document, page } = files(readDocument)
   const hidden = { detail: { hide: true } }
-  const sent = (file: StaticFile) => (context: Context) => file.send(context.visit, context.query.v)
+  const sent = (file: StaticFile) => (context: Context) => file.send(context.context, context.query.v)
 
-  async function sendDocument({ visit }: Context): Promise<Response> {
-    const prefix = forwardedPrefix(visit.request)
-    if (prefix === '') return document.send(visit)
+  async function sendDocument({ context }: Context): Promise<Response> {
+    const prefix = forwardedPrefix(context.request)
+    if (prefix === '') return document.send(context)
     const load = async () => (await readDocument()).replace(SERVER, `$1${prefix}`)
     // Anybody can make up prefixes: nothing is kept or compressed for them.
     const isCompressed = true
     return staticFile({ contentType: YAML, contentSecurityPolicy: CONTENT_SECURITY_POLICY, load, isCompressed }).send(
-      visit,
+      context,
     )
   }
 
   return (
     new Elysia({ strictPath: true })
-      .use(visit)
-      .get(PATH, ({ visit }) => page.send(visit), hidden)
+      .use(requestContext)
+      .get(PATH, ({ context }) => page.send(context), hidden)
       .get(`${PATH}/start.js`, sent(start), hidden)
       .get(`${PATH}/swagger-ui-bundle.js`, sent(script), hidden)
       .get(`${PATH}/swagger-ui.css`, sent(stylesheet), hidden)
@@ -119,7 +119,7 @@ export function docsRoutes(described: AnyElysia) {
       .get(`${PATH}/openapi.yaml`, sendDocument, hidden)
       // Browsers ask for it by themselves.
       .get('/favicon.ico', sent(icon), hidden)
-      .get('/', ({ visit }) => redirect(visit, 'api/docs'), hidden)
-      .get(`${PATH}/`, ({ visit }) => redirect(visit, '../docs'), hidden)
+      .get('/', ({ context }) => redirect(context, 'api/docs'), hidden)
+      .get(`${PATH}/`, ({ context }) => redirect(context, '../docs'), hidden)
   )
 }

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { redirect } from '../http/redirect.ts'
-import { type Visit, visit } from '../http/visit.ts'
+import { type RequestContext, requestContext } from '../http/request-context.ts'
 
 export type WellKnownOptions = {
   clock: Clock
@@ -19,7 +19,7 @@ const VALID_MS = 30 * 24 * 60 * 60 * 1000
 export function wellKnownRoutes({ clock, securityContact, publicUrl }: WellKnownOptions) {
   const hidden = { detail: { hide: true } }
 
-  function sendSecurityText({ responseHeaders }: Visit): Response {
+  function sendSecurityText({ responseHeaders }: RequestContext): Response {
     if (securityContact === undefined) throw new AppError('not_found')
     responseHeaders.set('content-type', 'text/plain; charset=utf-8')
     const expires = new Date(clock.now() + VALID_MS).toISOString()
@@ -27,13 +27,13 @@ export function wellKnownRoutes({ clock, securityContact, publicUrl }: WellKnown
   }
 
   /** https://www.w3.org/TR/change-password-url/ */
-  function sendToChangePassword(visit: Visit): Response {
+  function sendToChangePassword(context: RequestContext): Response {
     if (publicUrl === undefined) throw new AppError('not_found')
-    return redirect(visit, `${publicUrl}/change-password`)
+    return redirect(context, `${publicUrl}/change-password`)
   }
 
   return new Elysia({ strictPath: true, prefix: '/.well-known' })
-    .use(visit)
-    .get('/security.txt', ({ visit }) => sendSecurityText(visit), hidden)
-    .get('/change-password', ({ visit }) => sendToChangePassword(visit), hidden)
+    .use(requestContext)
+    .get('/security.txt', ({ context }) => sendSecurityText(context), hidden)
+    .get('/change-password', ({ context }) => sendToChangePassword(context), hidden)
 }

@@ -6,12 +6,10 @@ import type { Precondition } from '../core/precondition.ts'
 import { type Coding, codedTag, compress, preferredCoding } from './content-coding.ts'
 import { type Envelope, envelope } from './envelope.ts'
 import { linkNext } from './page.ts'
-import type { Visit } from './visit.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Of an If-None-Match or If-Match, in characters: some twenty ETags of ours. */
 export const MAX_CONDITION_LENGTH = 1024
-
-type Context = { set: { status?: number | string }; visit: Visit }
 
 /** What is sent of a resource: its body in JSON, and the strong validator of it. */
 type Representation = { body: string; etag: string }
@@ -27,23 +25,23 @@ const compressedBodies = new WeakMap<Representation, Promise<Uint8Array>>()
 export type SentPage = Representation & { nextCursor: string | undefined }
 
 /** Answers with a resource. */
-export function sendResource(context: Context, data: unknown): Sent {
+export function sendResource(context: RequestContext, data: unknown): Sent {
   return send(context, represent(data))
 }
 
 /** Answers with a page of a list, and names the next one. */
-export function sendPage(context: Context & { query: object }, page: SentPage): Sent {
-  linkNext(context, page)
+export function sendPage(context: RequestContext, query: object, page: SentPage): Sent {
+  linkNext(context, query, page)
   return send(context, page)
 }
 
 /** `sendPage` for a page that may come later. */
-export function pageSender(context: Context & { query: object }): (page: SentPage) => Sent {
-  return (page) => sendPage(context, page)
+export function pageSender(context: RequestContext, query: object): (page: SentPage) => Sent {
+  return (page) => sendPage(context, query, page)
 }
 
 /** Answers with a resource that was changed, and its new ETag. */
-export function sendChanged<Data>({ responseHeaders }: Visit, data: Data, message: string): Envelope<Data> {
+export function sendChanged<Data>({ responseHeaders }: RequestContext, data: Data, message: string): Envelope<Data> {
   responseHeaders.set('etag', represent(data).etag)
   return envelope(data, message)
 }
@@ -55,7 +53,7 @@ export function sendChanged<Data>({ responseHeaders }: Visit, data: Data, messag
  * @returns undefined where there is none
  */
 export function preconditionOf<Present>(
-  { request: { headers } }: Visit,
+  { request: { headers } }: RequestContext,
   toModel: (present: Present) => unknown,
 ): Precondition<Present> | undefined {
   const condition = headers.get('if-match')
@@ -77,14 +75,14 @@ function represent(data: unknown, more = ''): Representation {
 }
 
 /** @returns the body; undefined, with status 304, for a client that has it */
-function send({ set, visit: { request, responseHeaders } }: Context, representation: Representation): Sent {
+function send({ request, responseHeaders, reply }: RequestContext, representation: Representation): Sent {
   const { body, etag } = representation
   const isLarge = body.length >= COMPRESSED_FROM
   const coding = isLarge ? preferredCoding(request.headers.get('accept-encoding'), ['gzip']) : undefined
   if (isLarge) responseHeaders.append('vary', 'Accept-Encoding')
   responseHeaders.set('etag', coding === undefined ? etag : codedTag(etag, coding))
   if (matchesTag(request.headers.get('if-none-match'), etag)) {
-    set.status = 304
+    reply.status = 304
     responseHeaders.delete('content-type')
     return undefined
   }

@@ -1,5 +1,5 @@
 /** Pages of other origins that the operator names: what a browser lets them send and read (Fetch §3.2). */
-import type { Visit } from './visit.ts'
+import type { RequestContext } from './request-context.ts'
 
 export type Cors = {
   /** Lets the page that sent a request read its response, if its origin is one of those named. */
@@ -7,7 +7,7 @@ export type Cors = {
   /** Whether a browser asks what one of those pages may send. */
   isPreflight(request: Request): boolean
   /** Tells what the path takes. */
-  answerPreflight(visit: Visit): Response
+  answerPreflight(context: RequestContext): Response
 }
 
 /** In every response: a cache must not give the one for this origin to a page of another. */

@@ -8,7 +8,7 @@ import { isStorageFailure, storageUnavailable } from '../db/failures.ts'
 import type { Log } from '../log/log.ts'
 import { errorEnvelope } from './envelope.ts'
 import { invalidRequest } from './mistakes.ts'
-import { actorOf, type Visit, visit } from './visit.ts'
+import { type RequestContext, requestContext, senderOf } from './request-context.ts'
 
 /** Made once: a flood of refusals says the same thing again and again. */
 const usualBodies = Object.fromEntries(
@@ -25,18 +25,19 @@ export type ErrorOptions = {
 
 export function createErrors({ log, storageLog, refused }: ErrorOptions) {
   /** What to answer; the headers that belong to it are set. */
-  function explain(thrown: unknown, visit: Visit): { status: number; body: string } {
+  function explain(thrown: unknown, context: RequestContext): { status: number; body: string } {
     const error = toAppError(thrown)
-    if (!error) log.error({ requestId: visit.requestId, err: thrown }, 'unexpected error')
+    if (!error) log.error({ requestId: context.requestId, err: thrown }, 'unexpected error')
     else if (isStorageFailure(thrown))
-      storageLog.error({ requestId: visit.requestId, err: thrown }, 'the database failed')
+      storageLog.error({ requestId: context.requestId, err: thrown }, 'the database failed')
     const { code, message, headers } = error ?? new AppError('internal')
     const { status, message: usual } = catalogue[code]
-    const { request, route, responseHeaders } = visit
-    if (isRefusal(code, visit)) refused(actorOf(visit), code, { method: request.method, route: route?.pattern ?? '' })
-    if (code === 'not_authenticated' && hasStrayCredential(visit)) visit.rejection = wrongHeader
-    if (thrown instanceof Rejected) visit.rejection = thrown.rejection
-    if (status === 401) responseHeaders.set('www-authenticate', challenge(visit))
+    const { request, route, responseHeaders } = context
+    if (isRefusal(code, context))
+      refused(senderOf(context), code, { method: request.method, route: route?.pattern ?? '' })
+    if (code === 'not_authenticated' && hasStrayCredential(context)) context.rejection = wrongHeader
+    if (thrown instanceof Rejected) context.rejection = thrown.rejection
+    if (status === 401) responseHeaders.set('www-authenticate', challenge(context))
     for (const name in headers) responseHeaders.set(name, headers[name] ?? '')
     return { status, body: message === usual ? usualBodies[code] : JSON.stringify(errorEnvelope(code, message)) }
   }
@@ -44,25 +45,25 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
   return {
     /** For Elysia: answers what routes throw, and paths that nothing serves. */
     hook: new Elysia({ name: 'errors' })
-      .use(visit)
-      .onError(({ error: thrown, code, set, visit }) => {
-        const error = code === 'NOT_FOUND' ? unknownRoute(visit.route?.allow) : thrown
-        const { status, body } = explain(error, visit)
+      .use(requestContext)
+      .onError(({ error: thrown, code, set, context }) => {
+        const error = code === 'NOT_FOUND' ? unknownRoute(context.route?.allow) : thrown
+        const { status, body } = explain(error, context)
         set.status = status
         return body
       })
       .as('global'),
 
     /** For whoever stands outside of Elysia. */
-    refuse(thrown: unknown, visit: Visit): Response {
-      const { status, body } = explain(thrown, visit)
-      return new Response(body, { status, headers: visit.responseHeaders })
+    refuse(thrown: unknown, context: RequestContext): Response {
+      const { status, body } = explain(thrown, context)
+      return new Response(body, { status, headers: context.responseHeaders })
     },
   }
 }
 
 /** Not a request that came without a credential: nobody tried anything. */
-function isRefusal(code: ErrorCode, { credentialSent }: Visit): boolean {
+function isRefusal(code: ErrorCode, { credentialSent }: RequestContext): boolean {
   if (code === 'not_authenticated') return credentialSent
   const { status } = catalogue[code]
   return status === 403 || status === 429
@@ -91,12 +92,12 @@ function toAppError(thrown: unknown): AppError | undefined {
 /** Where other APIs take a key: reading it there would make of every such header a place to guard. */
 const STRAY_HEADERS = ['x-api-key', 'api-key', 'x-auth-token']
 
-function hasStrayCredential({ credentialSent, request: { headers } }: Visit): boolean {
+function hasStrayCredential({ credentialSent, request: { headers } }: RequestContext): boolean {
   return !credentialSent && STRAY_HEADERS.some((name) => headers.has(name))
 }
 
 /** RFC 6750 §3.1: an error code only where a credential was sent. */
-function challenge({ rejection }: Visit): string {
+function challenge({ rejection }: RequestContext): string {
   if (!rejection) return 'Bearer realm="ncp"'
   const described = rejection.description === undefined ? '' : `, error_description="${rejection.description}"`
   return `Bearer realm="ncp", error="invalid_token"${described}`

@@ -13,8 +13,8 @@ import { notAuthenticated } from './guard.ts'
 import type { NewResponseHeaders } from './headers.ts'
 import { requireHost } from './host.ts'
 import { tellExpiry } from './key-expiry.ts'
+import { noHeaders, noReply, type RequestContext, routeWith } from './request-context.ts'
 import type { Route } from './route-table.ts'
-import { noHeaders, routeVisit, type Visit } from './visit.ts'
 
 export type Fetch = (request: Request) => Awaitable<Response>
 
@@ -55,9 +55,9 @@ export type GateOptions = {
    */
   durable(): Promise<void> | undefined
   /** Answers whatever is thrown here, or comes through from a route. */
-  refuse(thrown: unknown, visit: Visit): Response
+  refuse(thrown: unknown, context: RequestContext): Response
   /** Told of each request once its response is made. */
-  observe(visit: Visit, status: number): void
+  observe(context: RequestContext, status: number): void
 }
 
 /**
@@ -68,95 +68,95 @@ export function gate(options: GateOptions): Fetch {
   const { limiter, policies, clock, newResponseHeaders, cors, routeOf, route, refuse, observe } = options
   const { requireWritable, durable } = options
 
-  function toRoute(arrived: Visit): Awaitable<Response> {
-    return isRead(arrived.request) ? routed(arrived) : change(arrived)
+  function toRoute(context: RequestContext): Awaitable<Response> {
+    return isRead(context.request) ? routed(context) : change(context)
   }
 
-  function routed(arrived: Visit): Awaitable<Response> {
-    const { url } = arrived.request
+  function routed(context: RequestContext): Awaitable<Response> {
+    const { url } = context.request
     // With a host as short as `ncp`, Elysia would lose the first segment of the path.
     const start = url.indexOf('/', PATH_START)
-    if (start < ELYSIA_PATH_START) arrived.request = new Request(`http://localhost${url.slice(start)}`, arrived.request)
-    return routeVisit(route, arrived)
+    if (start < ELYSIA_PATH_START) context.request = new Request(`http://localhost${url.slice(start)}`, context.request)
+    return routeWith(context, route)
   }
 
   /**
    * What a change is answered, also that it was made before or is not needed, may rest on what somebody else has just committed.
    * A read confirms nothing, and does not wait.
    */
-  async function change(arrived: Visit): Promise<Response> {
+  async function change(context: RequestContext): Promise<Response> {
     requireWritable()
-    const headers = new Headers(arrived.responseHeaders)
-    const response = await routed(arrived)
+    const headers = new Headers(context.responseHeaders)
+    const response = await routed(context)
     // It says that nothing is known.
     if (response.status === UNAVAILABLE) return response
     try {
       await durable()
     } catch (error) {
       // Without what the route said of an outcome.
-      arrived.responseHeaders = headers
+      context.responseHeaders = headers
       throw error
     }
     return response
   }
 
-  function pass(arrived: Visit): Awaitable<Response> {
-    const { group } = arrived.client
-    if (cors?.isPreflight(arrived.request)) {
-      return admit(arrived, limit(arrived, policies.preflight, group), cors.answerPreflight)
+  function pass(context: RequestContext): Awaitable<Response> {
+    const { group } = context.client
+    if (cors?.isPreflight(context.request)) {
+      return admit(context, limit(context, policies.preflight, group), cors.answerPreflight)
     }
-    const byAddress = policies.byAddress(arrived.request.method, arrived.path)
+    const byAddress = policies.byAddress(context.request.method, context.path)
     // Where the address decides, no credential is looked at: a refused login costs no query.
-    if (byAddress) return admit(arrived, limit(arrived, byAddress, group))
-    return whenKnown(recognize(arrived), (found) => {
-      if (found instanceof Rejection) arrived.rejection = found
-      else arrived.principal = found
-      const { principal } = arrived
+    if (byAddress) return admit(context, limit(context, byAddress, group))
+    return whenKnown(recognize(context), (found) => {
+      if (found instanceof Rejection) context.rejection = found
+      else context.principal = found
+      const { principal } = context
       // A stolen key that is tried from elsewhere takes nothing from its user.
-      const isOnUser = principal !== undefined && isUsableFrom(principal.credential, arrived.client.address)
-      if (!isOnUser) return admit(arrived, limit(arrived, policies.anonymous, group))
-      const verdict = limit(arrived, policies.user, `${principal.userId}`)
-      tellExpiry(principal.credential, clock.now(), arrived.responseHeaders)
-      return admit(arrived, verdict)
+      const isOnUser = principal !== undefined && isUsableFrom(principal.credential, context.client.address)
+      if (!isOnUser) return admit(context, limit(context, policies.anonymous, group))
+      const verdict = limit(context, policies.user, `${principal.userId}`)
+      tellExpiry(principal.credential, clock.now(), context.responseHeaders)
+      return admit(context, verdict)
     })
   }
 
-  /** From here on the visit has its response's headers. */
-  function limit(arrived: Visit, policy: Policy, key: string): Verdict {
+  /** From here on the context has its response's headers. */
+  function limit(context: RequestContext, policy: Policy, key: string): Verdict {
     const verdict = limiter.take(policy, key)
-    arrived.responseHeaders = newResponseHeaders(arrived.requestId, verdict)
-    cors?.allow(arrived.request, arrived.responseHeaders)
+    context.responseHeaders = newResponseHeaders(context.requestId, verdict)
+    cors?.allow(context.request, context.responseHeaders)
     return verdict
   }
 
-  function recognize(arrived: Visit): Awaitable<Principal | Rejection | undefined> {
-    const authorization = arrived.request.headers.get('authorization')
+  function recognize(context: RequestContext): Awaitable<Principal | Rejection | undefined> {
+    const authorization = context.request.headers.get('authorization')
     if (authorization === null) return undefined
-    arrived.credentialSent = true
+    context.credentialSent = true
     const bearer = readBearer(authorization)
-    return bearer === undefined ? wrongHeader : options.authenticate(bearer, arrived.client.address)
+    return bearer === undefined ? wrongHeader : options.authenticate(bearer, context.client.address)
   }
 
   function admit(
-    arrived: Visit,
+    context: RequestContext,
     { allowed, retryAfter }: Verdict,
-    answer: (arrived: Visit) => Awaitable<Response> = toRoute,
+    answer: (context: RequestContext) => Awaitable<Response> = toRoute,
   ): Awaitable<Response> {
-    const { request, principal } = arrived
+    const { request, principal } = context
     if (!allowed) {
-      arrived.responseHeaders.set('retry-after', `${retryAfter}`)
-      return refuse(rateLimited, arrived)
+      context.responseHeaders.set('retry-after', `${retryAfter}`)
+      return refuse(rateLimited, context)
     }
     requireHost(request)
     requireUniqueParameters(request.url)
     // The guard of the route would say the same, later.
-    if (!principal && arrived.route?.guarded.has(request.method)) return refuse(notAuthenticated, arrived)
-    return answer(arrived)
+    if (!principal && context.route?.needsCredential.has(request.method)) return refuse(notAuthenticated, context)
+    return answer(context)
   }
 
   return (request) => {
     const path = pathOf(request.url)
-    const arrived: Visit = {
+    const context: RequestContext = {
       requestId: Bun.randomUUIDv7(),
       startedAt: performance.now(),
       request,
@@ -166,21 +166,22 @@ export function gate(options: GateOptions): Fetch {
       credentialSent: false,
       principal: undefined,
       rejection: undefined,
-      rights: undefined,
+      caller: undefined,
       responseHeaders: noHeaders,
+      reply: noReply,
     }
     const done = (response: Response): Response => {
-      observe(arrived, response.status)
+      observe(context, response.status)
       return response
     }
     const failed = (thrown: unknown): Response => {
       // What went wrong before it was known who calls, as with a database that can't be read, is on the address.
-      if (arrived.responseHeaders === noHeaders) limit(arrived, policies.anonymous, arrived.client.group)
-      return done(refuse(thrown, arrived))
+      if (context.responseHeaders === noHeaders) limit(context, policies.anonymous, context.client.group)
+      return done(refuse(thrown, context))
     }
     let response: Awaitable<Response>
     try {
-      response = pass(arrived)
+      response = pass(context)
     } catch (thrown) {
       return failed(thrown)
     }

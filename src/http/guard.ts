@@ -1,5 +1,6 @@
-/** Who may call a route: the `auth` macro refuses before the body is read, so a stranger learns nothing from it. */
+/** Who may call a route: the `auth` macro refuses before the body is read, so that a refused client learns nothing from it. */
 import { Elysia } from 'elysia'
+import type { Caller } from '../core/actor.ts'
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import { AppError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
@@ -7,7 +8,7 @@ import { Rejection, wrongHeader } from '../core/rejection.ts'
 import { authorize, type Rights } from '../core/rights.ts'
 import { readBearer } from './bearer.ts'
 import { type BodyLimits, readJson } from './body.ts'
-import { type Visit, visit } from './visit.ts'
+import { originOf, type RequestContext, requestContext } from './request-context.ts'
 
 /** Made once: most of what an error costs is its stack. */
 export const notAuthenticated = new AppError('not_authenticated')
@@ -17,21 +18,23 @@ export type Recognize = (bearer: string) => Awaitable<Principal | Rejection>
 
 export type GuardOptions = { bodyLimits: BodyLimits; recognize: Recognize }
 
-type Context = { request: Request; visit: Visit }
+type Guarded = { context: RequestContext }
 
-/** Gives routes the `auth` macro, which asks who calls and gives the handler a `principal`. */
+/** Gives routes the `auth` macro, which authorizes the caller once and hands it to the handler as `caller`. */
 export function createGuard(options: GuardOptions) {
   return new Elysia({ name: 'guard' })
-    .use(visit)
+    .use(requestContext)
     .decorate('guard', options)
     .macro({
       auth(rights: Rights) {
         return {
-          transform(context: Context) {
-            admit(context.visit, rights)
+          // Before validation. A route that takes a body has asked before it was read.
+          transform({ context }: Guarded) {
+            context.caller ??= admit(context, rights)
           },
-          resolve({ visit }: Context) {
-            return { principal: admit(visit, rights) }
+          resolve({ context }: Guarded): { caller: Caller } {
+            if (!context.caller) throw notAuthenticated
+            return { caller: context.caller }
           },
         }
       },
@@ -40,33 +43,32 @@ export function createGuard(options: GuardOptions) {
 
 /** Reads the body of a route that takes one. Elysia parses before it transforms, so it asks first who calls. */
 export function bodyOf(rights: Rights | 'anyone') {
-  return ({ request, visit, guard: { bodyLimits, recognize } }: Context & { guard: GuardOptions }) => {
-    if (rights === 'anyone') return readJson(request, bodyLimits)
-    admit(visit, rights)
-    return readJson(request, bodyLimits, () => admitAgain(visit, rights, recognize))
+  return ({ context, guard: { bodyLimits, recognize } }: Guarded & { guard: GuardOptions }) => {
+    if (rights === 'anyone') return readJson(context.request, bodyLimits)
+    context.caller = admit(context, rights)
+    return readJson(context.request, bodyLimits, () => admitAgain(context, rights, recognize))
   }
 }
 
 export type Guard = ReturnType<typeof createGuard>
 
 /** @throws AppError `not_authenticated`, and what `authorize` throws */
-function admit(visit: Visit, rights: Rights): Principal {
-  const { principal, client } = visit
+function admit(context: RequestContext, rights: Rights): Caller {
+  const { principal, client } = context
   if (!principal) throw notAuthenticated
   authorize(principal, client.address, rights)
-  visit.rights = rights
-  return principal
+  return { ...principal, kind: 'user', origin: originOf(context), rights }
 }
 
 /**
  * A body may take half a minute to arrive, and the credential may be worth less by then: nothing is validated or hashed
  * for it. The limiter and the times of use have counted the request already.
  */
-function admitAgain(visit: Visit, rights: Rights, recognize: Recognize): Awaitable<Principal> {
-  const bearer = readBearer(visit.request.headers.get('authorization') ?? '')
+function admitAgain(context: RequestContext, rights: Rights, recognize: Recognize): Awaitable<void> {
+  const bearer = readBearer(context.request.headers.get('authorization') ?? '')
   return whenKnown(bearer === undefined ? wrongHeader : recognize(bearer), (found) => {
-    visit.principal = found instanceof Rejection ? undefined : found
-    visit.rejection = found instanceof Rejection ? found : undefined
-    return admit(visit, rights)
+    context.principal = found instanceof Rejection ? undefined : found
+    context.rejection = found instanceof Rejection ? found : undefined
+    context.caller = admit(context, rights)
   })
 }

@@ -2,7 +2,7 @@
 
 import type { ServedRequest } from '../core/served-request.ts'
 import type { RequestLog } from '../log/log.ts'
-import type { Visit } from './visit.ts'
+import type { RequestContext } from './request-context.ts'
 
 export type ObserverOptions = {
   log: RequestLog
@@ -14,7 +14,7 @@ const NO_ROUTE = 'none'
 
 export function createObserver({ log, count }: ObserverOptions) {
   return (
-    { request, requestId, startedAt, path, route, principal, rejection, client }: Visit,
+    { request, requestId, startedAt, path, route, principal, rejection, client }: RequestContext,
     status: number,
   ): void => {
     const durationMs = performance.now() - startedAt

@@ -1,21 +1,29 @@
-/** Says of a route what the OpenAPI document and the guard need to know, in one place. */
+/** What a route says of itself, once: to its caller, to the guard and to the OpenAPI document. */
 import type { DocumentDecoration, TSchema } from 'elysia'
+import type { Caller } from '../core/actor.ts'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Access, Rights } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
 import { bodyOf } from './guard.ts'
+import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
 /** Headers that some operations take; `docs/openapi.ts` describes them. */
 export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key'
 
-type Operation = {
+type Description<Query, Params, Body> = {
   /** The OpenAPI operation id: a verb and a noun. */
   id: string
   summary: string
   description?: string
   tag: string
+  /** What it takes. A parameter or a field that is not named here is refused. */
+  query?: Query
+  params?: Params
+  body?: Body
+  /** Whether a request may leave the body out; it is then an empty object. */
+  optionalBody?: boolean
   /** The success: its `data`, its `message`, and 200 unless stated. */
   data: TSchema
   message?: string
@@ -27,16 +35,30 @@ type Operation = {
   /** Whether it creates something, and takes an Idempotency-Key. */
   idempotent?: boolean
   /** Whether it changes a resource that can be read, and takes an If-Match. */
-  guarded?: boolean
+  takesIfMatch?: boolean
   /** Errors beside those that every operation of its kind can give. */
   errors?: ErrorCode[]
-  /** Whether it takes a body; where it doesn't, none is read. An optional one that is absent is an empty object. */
-  body?: boolean | 'optional'
 }
 
-/** What an operation that takes API keys says of them besides: see `Rights`. */
-type ForKeys = { scope: Scope | null; confined?: boolean }
-type OperationFor<Level extends Access> = Level extends 'user' | 'admin' | 'key' ? Operation & ForKeys : Operation
+/** What an operation that takes API keys also says: see `Rights`. */
+type ForKeys = { scope: Scope | null; keepsToSubscription?: boolean }
+type DescriptionFor<Level extends Access, Query, Params, Body> = Description<Query, Params, Body> &
+  (Level extends 'user' | 'admin' | 'key' ? ForKeys : unknown)
+
+/** A description as Elysia takes it, and what a handler needs of it. */
+type Described<Query, Params, Body> = {
+  query: Query
+  params: Params
+  body: Body
+  detail: DocumentDecoration
+  /** The `message` of the success. */
+  message: string
+  /** The status of the success. */
+  status: 200 | 201
+}
+
+const nothing = closed({})
+type Nothing = typeof nothing
 
 /** Errors that any operation can give. */
 const always: ErrorCode[] = ['bad_request', 'validation_error', 'rate_limited', 'internal', 'unavailable']
@@ -49,48 +71,88 @@ const refusals: Record<Access, ErrorCode[]> = {
   admin_session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
 }
 
-/** A mistyped parameter is refused, also where a route takes none; one that does overwrites this. */
-const noQuery = closed({})
+/** What the handler of an operation that anyone may call is given. */
+export type OpenCall<Operation> = {
+  context: RequestContext
+  query: StaticOf<Operation, 'query'>
+  params: StaticOf<Operation, 'params'>
+  body: StaticOf<Operation, 'body'>
+}
+/** What the handler of an operation behind the guard is given. */
+export type Call<Operation> = OpenCall<Operation> & { caller: Caller }
+
+type StaticOf<Operation, Part extends string> = Operation extends { [_ in Part]: infer Schema extends TSchema }
+  ? Schema['static']
+  : unknown
 
 /** For a route that anyone may call. */
-export function openOperation(operation: Operation) {
+export function openOperation<
+  Query extends TSchema = Nothing,
+  Params extends TSchema = Nothing,
+  Body extends TSchema = TSchema,
+>(description: Description<Query, Params, Body>): Described<Query, Params, Body> {
   return {
-    ...(operation.body && { parse: parserOf(operation, 'anyone') }),
-    query: noQuery,
-    detail: { ...describe(operation, []), security: [] },
+    ...described(description, 'anyone'),
+    detail: { ...describe(description, []), security: [] },
   }
 }
 
 /** For a route behind the guard. One that takes API keys does not compile without the scope that they need. */
-export function operation<Level extends Access>(access: Level, operation: OperationFor<Level>) {
-  const { scope, confined } = operation as Partial<ForKeys>
-  const rights = { access, ...(scope !== undefined && { scope }), ...(confined && { confined }) }
+export function operation<
+  Level extends Access,
+  Query extends TSchema = Nothing,
+  Params extends TSchema = Nothing,
+  Body extends TSchema = TSchema,
+>(
+  access: Level,
+  description: DescriptionFor<Level, Query, Params, Body>,
+): Described<Query, Params, Body> & { auth: Rights } {
+  const { scope, keepsToSubscription } = description as Partial<ForKeys>
+  const rights: Rights = {
+    access,
+    ...(scope !== undefined && { scope }),
+    ...(keepsToSubscription && { keepsToSubscription }),
+  }
   const guardErrors: ErrorCode[] = [
     ...refusals[access],
     ...(scope ? (['scope_missing'] as const) : []),
-    ...(confined ? [] : (['forbidden'] as const)),
+    ...(keepsToSubscription ? [] : (['forbidden'] as const)),
   ]
   return {
+    ...described(description, rights),
     auth: rights,
-    ...(operation.body && { parse: parserOf(operation, rights) }),
-    query: noQuery,
     // OpenAPI 3.1 lets any kind of security name what it needs, not OAuth alone.
-    detail: { ...describe(operation, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
+    detail: { ...describe(description, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
   }
 }
 
-function parserOf({ body }: Operation, rights: Rights | 'anyone') {
-  const read = bodyOf(rights)
-  return body === 'optional' ? async (context: Parameters<typeof read>[0]) => (await read(context)) ?? {} : read
+function described<Query, Params, Body>(description: Description<Query, Params, Body>, rights: Rights | 'anyone') {
+  const { query = nothing, params, body, message = '', status = 200 } = description
+  const hooks = {
+    query,
+    ...(params !== undefined && { params }),
+    ...(body !== undefined && { body, parse: parserOf(description, rights) }),
+    message,
+    status,
+  }
+  // What is absent here is absent in the request too, and no handler asks for it.
+  return hooks as Omit<Described<Query, Params, Body>, 'detail'>
 }
 
-function describe(operation: Operation, guardErrors: ErrorCode[], scope?: Scope | null): DocumentDecoration {
+function parserOf({ optionalBody }: Description<unknown, unknown, unknown>, rights: Rights | 'anyone') {
+  const read = bodyOf(rights)
+  return optionalBody ? async (elysia: Parameters<typeof read>[0]) => (await read(elysia)) ?? {} : read
+}
+
+type AnyDescription = Description<unknown, unknown, unknown>
+
+function describe(operation: AnyDescription, guardErrors: ErrorCode[], scope?: Scope | null): DocumentDecoration {
   const codes = [
     ...always,
     ...guardErrors,
     ...(operation.body ? (['request_timeout', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(operation.idempotent ? (['conflict'] as const) : []),
-    ...(operation.guarded ? (['precondition_failed'] as const) : []),
+    ...(operation.takesIfMatch ? (['precondition_failed'] as const) : []),
     ...(operation.errors ?? []),
   ]
   return {
@@ -99,28 +161,29 @@ function describe(operation: Operation, guardErrors: ErrorCode[], scope?: Scope 
     ...describeInWords(operation, scope),
     tags: [operation.tag],
     'x-request-headers': requestHeadersOf(operation),
-    ...(operation.body === 'optional' && { 'x-optional-body': true }),
+    ...(operation.optionalBody && { 'x-optional-body': true }),
     // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types only spell optional fields otherwise.
     responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
   } as DocumentDecoration
 }
 
 /** The page of the reference shows no scopes of a bearer: hence in words too. */
-function describeInWords({ description }: Operation, scope: Scope | null | undefined): { description?: string } {
+function describeInWords({ description }: AnyDescription, scope: Scope | null | undefined): { description?: string } {
   const words = [description, scope && `An API key with scopes needs \`${scope}\`.`].filter(Boolean)
   return words.length > 0 ? { description: words.join(' ') } : {}
 }
 
 /** For the document alone: Elysia would copy all headers of a request into an object to check one. */
-function requestHeadersOf({ paged = false, conditional = paged, idempotent, guarded }: Operation): RequestHeader[] {
+function requestHeadersOf(operation: AnyDescription): RequestHeader[] {
+  const { paged = false, conditional = paged, idempotent, takesIfMatch } = operation
   return [
     ...(conditional ? (['If-None-Match'] as const) : []),
-    ...(guarded ? (['If-Match'] as const) : []),
+    ...(takesIfMatch ? (['If-Match'] as const) : []),
     ...(idempotent ? (['Idempotency-Key'] as const) : []),
   ]
 }
 
-function success({ data, message = '', paged }: Operation) {
+function success({ data, message = '', paged }: AnyDescription) {
   return {
     description: message === '' ? 'Success' : message,
     ...(paged && { 'x-paged': true }),

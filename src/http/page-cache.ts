@@ -1,6 +1,7 @@
 /** Keeps pages of lists as they are sent, for one version of the store: most callers ask again for what has not changed. */
+
+import type { Caller } from '../core/actor.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Principal } from '../core/principal.ts'
 import type { ReadStore } from '../db/store.ts'
 import { createVersionCache } from '../db/version-cache.ts'
 import type { SentPage } from './conditional.ts'
@@ -13,9 +14,9 @@ export type PageCache = {
    */
   get<Query extends object>(
     list: string,
-    principal: Principal,
+    caller: Caller,
     query: Query,
-    read: (principal: Principal, query: Query) => Promise<SentPage>,
+    read: (caller: Caller, query: Query) => Promise<SentPage>,
   ): Awaitable<SentPage>
 }
 
@@ -31,11 +32,11 @@ export function createPageCache(store: Pick<ReadStore, 'version'>): PageCache {
     body.length > LARGE_CHARACTERS ? Number.POSITIVE_INFINITY : body.length + ENTRY_CHARACTERS,
   )
   return {
-    get(list, principal, query, read) {
-      const { credential } = principal
+    get(list, caller, query, read) {
+      const { credential } = caller
       // By credential and not by user: what one key of a user may see, another may not.
       const holder = credential.kind === 'jwt' ? `session ${credential.sessionId}` : `key ${credential.keyId}`
-      return pages.get(`${list} ${holder} ${JSON.stringify(query)}`, () => read(principal, query))
+      return pages.get(`${list} ${holder} ${JSON.stringify(query)}`, () => read(caller, query))
     },
   }
 }

@@ -2,8 +2,8 @@
 import { t } from 'elysia'
 import { PAGE_LIMIT, type PageRequest, pageRequest } from '../core/page.ts'
 import { forwardedPrefix } from './prefix.ts'
+import type { RequestContext } from './request-context.ts'
 import { integerText, text, toInteger } from './schema.ts'
-import type { Visit } from './visit.ts'
 
 /** The query parameters of every list. */
 export const pageQuery = {
@@ -28,10 +28,11 @@ export function pageOfQuery({ limit, cursor }: PageQuery): PageRequest {
 
 /** Names the next page in a Link header: a relative reference, so that it never repeats a Host that the client made up. */
 export function linkNext(
-  { visit, query }: { visit: Visit; query: object },
+  { request, path, responseHeaders }: RequestContext,
+  query: object,
   { nextCursor }: { nextCursor?: string | undefined },
 ): void {
   if (nextCursor === undefined) return
   const parameters = new URLSearchParams({ ...query, cursor: nextCursor })
-  visit.responseHeaders.set('link', `<${forwardedPrefix(visit.request)}${visit.path}?${parameters}>; rel="next"`)
+  responseHeaders.set('link', `<${forwardedPrefix(request)}${path}?${parameters}>; rel="next"`)
 }

@@ -1,11 +1,11 @@
 /** Sends a browser elsewhere. */
-import type { Visit } from './visit.ts'
+import type { RequestContext } from './request-context.ts'
 
 /**
  * @param location relative to the path of the request where it is a page of ours: a proxy may serve us under a prefix
  * @returns 302: where a page is may change
  */
-export function redirect({ responseHeaders }: Visit, location: string): Response {
+export function redirect({ responseHeaders }: RequestContext, location: string): Response {
   responseHeaders.set('location', location)
   responseHeaders.delete('content-type')
   return new Response(null, { status: 302 })

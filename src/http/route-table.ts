@@ -8,14 +8,14 @@ export type Route = {
   /** The request headers that it takes from a page of another origin, in the form of Access-Control-Allow-Headers. */
   takes: string
   /** The methods that nobody may call without a credential. */
-  guarded: ReadonlySet<string>
+  needsCredential: ReadonlySet<string>
 }
 
 /** As Elysia tells of its own. */
 type RegisteredRoute = { method: string; path: string; hooks: { detail?: Detail } }
 type Detail = { security?: object[]; 'x-request-headers'?: readonly string[] }
 
-type Draft = { pattern: string; methods: Set<string>; headers: Set<string>; guarded: Set<string> }
+type Draft = { pattern: string; methods: Set<string>; headers: Set<string>; needsCredential: Set<string> }
 
 /** Clients send them by habit, also where a route asks for neither. */
 const ALWAYS_TAKEN = ['Authorization', 'Content-Type']
@@ -41,21 +41,21 @@ function compile(registered: readonly RegisteredRoute[]): Route[] {
       pattern: path,
       methods: new Set(),
       headers: new Set(ALWAYS_TAKEN),
-      guarded: new Set(),
+      needsCredential: new Set(),
     }
     drafts.set(path, draft)
     for (const header of hooks.detail?.['x-request-headers'] ?? []) draft.headers.add(header)
     // Whoever asks for the head alone is to be let in, and refused, alike.
     for (const taken of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
       draft.methods.add(taken)
-      if (hooks.detail?.security?.length) draft.guarded.add(taken)
+      if (hooks.detail?.security?.length) draft.needsCredential.add(taken)
     }
   }
-  return [...drafts.values()].map(({ pattern, methods, headers, guarded }) => ({
+  return [...drafts.values()].map(({ pattern, methods, headers, needsCredential }) => ({
     pattern,
     allow: [...methods].sort().join(', '),
     takes: [...headers].sort().join(', '),
-    guarded,
+    needsCredential,
   }))
 }
 

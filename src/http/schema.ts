@@ -172,7 +172,7 @@ export const flag = (description?: string) =>
   t.Boolean({ examples: [true], ...(description !== undefined && { description }) })
 
 /** A whole number in a body. */
-export function whole(options: { minimum: number; maximum: number; example: number; description?: string }) {
+export function integer(options: { minimum: number; maximum: number; example: number; description?: string }) {
   const { minimum, maximum, example, description } = options
   return checked<number>(
     { type: 'integer', minimum, maximum, examples: [example], ...(description !== undefined && { description }) },
@@ -194,10 +194,10 @@ export function idIn(examples: number[]) {
 }
 
 /** A whole number in a response. Not `t.Integer`, which Elysia widens to take text as well. */
-export const wholeOut = (options: { minimum: number; examples: number[]; description?: string }) =>
+export const integerOut = (options: { minimum: number; examples: number[]; description?: string }) =>
   t.Unsafe<number>({ type: 'integer', ...options })
 
-export const idOut = () => wholeOut({ minimum: 1, examples: [1] })
+export const idOut = () => integerOut({ minimum: 1, examples: [1] })
 
 /** A whole number in a path or a query, where everything is text; read it with `toInteger`. */
 export function integerText(options: { minimum?: number; maximum?: number; description?: string }) {

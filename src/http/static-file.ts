@@ -1,7 +1,7 @@
 /** Files that are served as they are: compressed once, tagged by their content, kept by clients for as long as they are the same. */
 import { matchesTag } from './conditional.ts'
 import { type Coding, codedTag, compress, preferredCoding } from './content-coding.ts'
-import type { Visit } from './visit.ts'
+import type { RequestContext } from './request-context.ts'
 
 export type StaticFile = {
   /** Names the content, for a URL that may be kept for ever: see `send`. */
@@ -11,7 +11,7 @@ export type StaticFile = {
    *
    * @param asked the version in the request's URL, if it has one
    */
-  send(visit: Visit, asked?: string): Promise<Response>
+  send(context: RequestContext, asked?: string): Promise<Response>
 }
 
 export type StaticFileOptions = {

@@ -22,7 +22,7 @@ type Hop = { client: ClientAddress; isTrusted: boolean }
  * hops are trusted proxies: what stands further left was written by the client (ASVS V4.1.3).
  *
  * An entry that cannot be read ends the search with an unknown client. What stands left of it came from somebody that the
- * proxy could not name, so it may be made up; and the proxy's own address would open an API key that is confined to it.
+ * proxy could not name, so it may be made up; and the proxy's own address would open an API key that is keepsToSubscription to it.
  *
  * @param log warned once of each proxy that writes such an entry
  */

@@ -107,8 +107,8 @@ describe('password hashing', () => {
     expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
     expect(passwords.isOutdated(hash)).toBeFalse()
     expect(passwords.isOutdated(hash.replace('m=19456', 'm=19455'))).toBeTrue()
-    expect(await passwords.verify('a password', 'strangers', async () => hash)).toBe(hash)
-    expect(await passwords.verify('a passwore', 'strangers', async () => hash)).toBeUndefined()
+    expect(await passwords.verify('a password', 'unknown', async () => hash)).toBe(hash)
+    expect(await passwords.verify('a passwore', 'unknown', async () => hash)).toBeUndefined()
   })
 
   test('does one hash’s work for an empty password, no user, and a stored hash that is none', async () => {
@@ -126,7 +126,7 @@ describe('password hashing', () => {
       ['x', hash.replace(/[^$]+$/, 'AA')],
     ] as const) {
       const before = passwords.hashed
-      expect(await passwords.verify(password, 'strangers', async () => stored)).toBeUndefined()
+      expect(await passwords.verify(password, 'unknown', async () => stored)).toBeUndefined()
       expect(passwords.hashed - before).toBe(1)
     }
   })
@@ -139,7 +139,7 @@ describe('password hashing', () => {
         served.push(name)
         return null
       })
-    const strangers = ['first', 'second', 'third', 'fourth'].map((name) => verify(name, 'strangers'))
+    const strangers = ['first', 'second', 'third', 'fourth'].map((name) => verify(name, 'unknown'))
     const known = [verify('known', 'known'), passwords.hash('y')]
     const results = await Promise.allSettled([...strangers, ...known])
     expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, false, true, true])
@@ -163,12 +163,12 @@ describe('password hashing', () => {
       loaded++
       return null
     }
-    const results = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.verify('x', 'strangers', load)))
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.verify('x', 'unknown', load)))
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
     expect(refused).toHaveLength(3)
     for (const error of refused) expect(error).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
     // What was refused has not even looked at the account, and so counts as no attempt.
     expect(loaded).toBe(3)
-    expect(await passwords.verify('x', 'strangers', load)).toBeUndefined()
+    expect(await passwords.verify('x', 'unknown', load)).toBeUndefined()
   })
 })

@@ -1,9 +1,9 @@
 /** Actors for tests that call a service directly. */
-import type { Caller, Origin, Stranger } from '../../src/core/actor.ts'
+import type { Caller, Origin, UnauthenticatedClient } from '../../src/core/actor.ts'
 
 const origin: Origin = { address: '203.0.113.7', group: '203.0.113.7', userAgent: 'test', requestId: 'test' }
 
-export const stranger: Stranger = { kind: 'stranger', origin }
+export const stranger: UnauthenticatedClient = { kind: 'unauthenticated', origin }
 
 /**
  * A customer who asks for something that every JWT may.

@@ -6,7 +6,7 @@ import { unknownCredential } from '../../src/core/rejection.ts'
 import type { Rights } from '../../src/core/rights.ts'
 import { createErrors } from '../../src/http/errors.ts'
 import { createGuard } from '../../src/http/guard.ts'
-import { handOver, routeVisit } from '../../src/http/visit.ts'
+import { handOver, noReply, routeWith } from '../../src/http/request-context.ts'
 import { createTestClock } from '../harness/clock.ts'
 import { noLog } from '../harness/log.ts'
 
@@ -31,19 +31,23 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     },
   }
   const request = new Request('http://localhost/new')
-  const response = await routeVisit(app.fetch, {
-    requestId: '',
-    startedAt: 0,
-    path: '/new',
-    route: undefined,
-    client: { address: '203.0.113.7', group: '203.0.113.7' },
-    credentialSent: true,
-    principal,
-    rejection: undefined,
-    rights: undefined,
-    request,
-    responseHeaders: new Headers(),
-  })
+  const response = await routeWith(
+    {
+      requestId: '',
+      startedAt: 0,
+      path: '/new',
+      route: undefined,
+      client: { address: '203.0.113.7', group: '203.0.113.7' },
+      credentialSent: true,
+      principal,
+      rejection: undefined,
+      caller: undefined,
+      request,
+      responseHeaders: new Headers(),
+      reply: noReply,
+    },
+    app.fetch,
+  )
   const text = await response.text()
   return response.ok ? text : [response.status, (JSON.parse(text) as { error: string; message: string }).message]
 }
@@ -69,6 +73,6 @@ test('a key with scopes is refused where no scope is named', async () => {
 test('a key that is bound to a subscription is refused where the route does not keep to it', async () => {
   const message = 'This API key is bound to subscription 7, and this goes beyond it'
   expect(await call({ access: 'user', scope: null }, bound)).toEqual([403, message])
-  expect(await call({ access: 'user', scope: 'sites:read', confined: false }, bound)).toEqual([403, message])
-  expect(await call({ access: 'user', scope: 'sites:read', confined: true }, bound)).toBe('done')
+  expect(await call({ access: 'user', scope: 'sites:read', keepsToSubscription: false }, bound)).toEqual([403, message])
+  expect(await call({ access: 'user', scope: 'sites:read', keepsToSubscription: true }, bound)).toBe('done')
 })

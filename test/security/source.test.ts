@@ -15,7 +15,7 @@ const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].sort().map((file
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
 /** What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its own panel. */
-const OUTBOUND = ['src/tls/acme/client.ts', 'src/cli/doctor/public-url.ts']
+const OUTBOUND = ['src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
 /** Commands of the operator, never the server, that run another program: systemd's own, or another version of this. */
 const CHILDREN = ['src/cli/systemd.ts', 'src/cli/upgrade.ts']
 const HASHES = ['src/crypto/totp.ts']
@@ -24,10 +24,10 @@ const HASHES = ['src/crypto/totp.ts']
  * port can be opened, and closes it.
  */
 const LISTENERS = [
-  'src/tls/acme/challenge.ts',
   'src/cli/doctor/panel.ts',
   'src/http/listen.ts',
   'src/metrics/listener.ts',
+  'src/tls/acme/challenge.ts',
 ]
 
 describe('the program', () => {

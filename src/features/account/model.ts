@@ -10,11 +10,11 @@ import {
   closed,
   emailAddress,
   idOut,
+  integerOut,
   nullable,
   text,
   timestampOut,
   totpCode,
-  wholeOut,
 } from '../../http/schema.ts'
 import type { ApiKey } from './api-keys/api-keys.ts'
 import type { ThrottleState } from './proof/throttle.ts'
@@ -90,12 +90,12 @@ export const MeModel = t.Object(
     ),
     rate_limit: t.Object(
       {
-        limit: wholeOut({
+        limit: integerOut({
           minimum: 1,
           examples: [120],
           description: 'Requests a minute, of all credentials of the user',
         }),
-        remaining: wholeOut({ minimum: 0, examples: [119] }),
+        remaining: integerOut({ minimum: 0, examples: [119] }),
         reset_at: timestampOut(),
       },
       { additionalProperties: false },
@@ -117,7 +117,7 @@ export const SessionModel = t.Object(
 )
 export const ThrottleModel = t.Object(
   {
-    failed_attempts: wholeOut({ minimum: 0, examples: [3], description: 'Attempts that still count' }),
+    failed_attempts: integerOut({ minimum: 0, examples: [3], description: 'Attempts that still count' }),
     next_attempt_at: nullable({ ...timestampOut(), description: 'Null when one is possible now' }),
   },
   { additionalProperties: false, title: 'Throttle' },

@@ -1,18 +1,16 @@
 /** Idempotency-Key on requests that create something (draft-ietf-httpapi-idempotency-key-header). */
 
+import type { Caller } from '../../core/actor.ts'
 import { AppError } from '../../core/errors.ts'
 import { boundSubscriptionOf } from '../../core/principal.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Conclude } from '../../db/store.ts'
 import { type Envelope, envelope } from '../envelope.ts'
 import { forwardedPrefix } from '../prefix.ts'
-import { callerOf, type Visit } from '../visit.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { Idempotency } from './kept-answers.ts'
 
 export type Creation<Result, Data> = {
-  message: string
-  /** 201 when absent. */
-  status?: 200 | 201
   toData(result: Result): Data
   /**
    * Asked before a repetition is answered, where what was created can go to somebody else. Throws what the caller is told who
@@ -23,11 +21,13 @@ export type Creation<Result, Data> = {
   insteadOfSecret?(result: Result): string
 }
 
-type Context = { set: { status?: number | string }; visit: Visit; query: object; body: unknown }
+/** Everything that a request asks for. */
+type Request = { caller: Caller; context: RequestContext; query: object; body?: unknown }
 
-/** Answers what `work` created; a repetition with the same Idempotency-Key is answered the same again, and creates nothing. */
+/** Answers with what `work` created; a repetition with the same Idempotency-Key is answered the same again, and creates nothing. */
 export type AnswerOnce = <Result, Data>(
-  context: Context,
+  operation: { message: string; status: 200 | 201 },
+  request: Request,
   work: (conclude?: Conclude<Result>) => Promise<Result>,
   creation: Creation<Result, Data>,
 ) => Promise<string | Envelope<unknown>>
@@ -38,20 +38,20 @@ export const MAX_KEY_LENGTH = 255
 const KEY = /^(?:"((?:[ !#-[\]-~]|\\["\\])+)"|([!#-+\--:<-~]+))$/
 
 export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
-  return async (context, work, { message, status = 201, toData, requireVisible, insteadOfSecret }) => {
-    const { set, visit } = context
-    set.status = status
-    const header = visit.request.headers.get('idempotency-key')
+  return async ({ message, status }, asked, work, { toData, requireVisible, insteadOfSecret }) => {
+    const { caller, context } = asked
+    context.reply.status = status
+    const header = context.request.headers.get('idempotency-key')
     if (header === null) {
       const data = toData(await work())
-      if (status === 201) tellLocation(visit, data)
+      if (status === 201) tellLocation(context, data)
       return envelope(data, message)
     }
 
     const repeatable = {
-      userId: callerOf(visit).userId,
+      userId: caller.userId,
       keyHash: sha256(readKey(header)),
-      fingerprint: fingerprintOf(context),
+      fingerprint: fingerprintOf(asked),
     }
     const bodyOf = (result: Parameters<typeof toData>[0]) => JSON.stringify(envelope(toData(result), message))
     const outcome = await once(repeatable, work, (result) =>
@@ -61,15 +61,15 @@ export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
     if ('conflict' in kept) throw new AppError('conflict', kept.conflict)
     const { data } = JSON.parse(kept.body)
     if (!('result' in outcome)) await requireVisible?.(data)
-    if (status === 201) tellLocation(visit, data)
+    if (status === 201) tellLocation(context, data)
     if ('result' in outcome) return kept.body
-    visit.responseHeaders.set('idempotent-replayed', 'true')
+    context.responseHeaders.set('idempotent-replayed', 'true')
     return kept.body
   }
 }
 
 /** Where to find what was created (RFC 9110 §15.3.2): beneath what made it, by its id. */
-function tellLocation({ request, path, responseHeaders }: Visit, data: unknown): void {
+function tellLocation({ request, path, responseHeaders }: RequestContext, data: unknown): void {
   responseHeaders.set('location', `${forwardedPrefix(request)}${path}/${(data as { id: number }).id}`)
 }
 
@@ -90,13 +90,12 @@ function readKey(header: string): string {
  * Two requests that ask for the same have the same one, whichever fresh code they bring. Those of a key that is bound to a
  * subscription are kept apart, so that it is shown nothing beyond that.
  */
-function fingerprintOf({ visit, query, body }: Context): string {
-  const caller = callerOf(visit)
+function fingerprintOf({ caller, context, query, body }: Request): string {
   const bound = boundSubscriptionOf(caller)
   // What a key does about itself is about another one with each key.
   const self =
     caller.rights.access === 'key' && caller.credential.kind === 'api_key' ? caller.credential.keyId : undefined
-  return sha256(JSON.stringify([visit.request.method, visit.path, query, body, bound, self], canonical))
+  return sha256(JSON.stringify([context.request.method, context.path, query, body, bound, self], canonical))
 }
 
 /** For `JSON.stringify`: fields in one order, whatever order the client sent them in, and no fresh code. */

@@ -3,13 +3,43 @@ import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
-import { operation } from '../../../http/operation.ts'
+import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, idParams, integerText, toInteger } from '../../../http/schema.ts'
-import { callerOf } from '../../../http/visit.ts'
 import type { Users } from '../users/users.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { ApiKeyModel, toApiKey } from './model.ts'
+
+const tag = 'Users'
+
+const operations = {
+  listUserApiKeys: operation('admin', {
+    id: 'listUserApiKeys',
+    summary: 'List the API keys of a user',
+    scope: 'users:read',
+    tag,
+    params: idParams('User id'),
+    query: closed(pageQuery),
+    paged: true,
+    data: t.Array(ApiKeyModel),
+    errors: ['not_found'],
+  }),
+  revokeUserApiKey: operation('admin', {
+    id: 'revokeUserApiKey',
+    summary: 'Revoke an API key of a user',
+    description:
+      'It stops working at the next request, and so does the old secret of a rotated key. The user is told by email.',
+    scope: 'users:write',
+    tag,
+    params: closed({
+      id: integerText({ description: 'User id' }),
+      key_id: integerText({ description: 'API key id' }),
+    }),
+    data: t.Null(),
+    message: 'API key revoked',
+    errors: ['not_found'],
+  }),
+}
 
 export type AdminApiKeyRoutesOptions = {
   guard: Guard
@@ -18,54 +48,20 @@ export type AdminApiKeyRoutesOptions = {
   getUser: Users['get']
 }
 
-const tag = 'Users'
-
 export function adminApiKeyRoutes({ guard, apiKeys, getUser }: AdminApiKeyRoutesOptions) {
+  async function listUserApiKeys({ params, query, context }: Call<typeof operations.listUserApiKeys>) {
+    const { id } = await getUser(toInteger(params.id))
+    const page = await apiKeys.list(id, pageOfQuery(query))
+    return sendPage(context, query, representPage(page, toApiKey))
+  }
+
+  async function revokeUserApiKey({ caller, params }: Call<typeof operations.revokeUserApiKey>) {
+    await apiKeys.revoke(caller, toInteger(params.key_id), toInteger(params.id))
+    return envelope(null, operations.revokeUserApiKey.message)
+  }
+
   return new Elysia({ prefix: '/admin/users/:id/api-keys' })
     .use(guard)
-    .get(
-      '',
-      async ({ params, query, set, visit }) => {
-        const { id } = await getUser(toInteger(params.id))
-        const page = await apiKeys.list(id, pageOfQuery(query))
-        return sendPage({ set, visit, query }, representPage(page, toApiKey))
-      },
-      {
-        ...operation('admin', {
-          id: 'listUserApiKeys',
-          summary: 'List the API keys of a user',
-          scope: 'users:read',
-          tag,
-          paged: true,
-          data: t.Array(ApiKeyModel),
-          errors: ['not_found'],
-        }),
-        params: idParams('User id'),
-        query: closed(pageQuery),
-      },
-    )
-    .delete(
-      '/:key_id',
-      async ({ visit, params }) => {
-        await apiKeys.revoke(callerOf(visit), toInteger(params.key_id), toInteger(params.id))
-        return envelope(null, 'API key revoked')
-      },
-      {
-        ...operation('admin', {
-          id: 'revokeUserApiKey',
-          summary: 'Revoke an API key of a user',
-          description:
-            'It stops working at the next request, and so does the old secret of a rotated key. The user is told by email.',
-          scope: 'users:write',
-          tag,
-          data: t.Null(),
-          message: 'API key revoked',
-          errors: ['not_found'],
-        }),
-        params: closed({
-          id: integerText({ description: 'User id' }),
-          key_id: integerText({ description: 'API key id' }),
-        }),
-      },
-    )
+    .get('', listUserApiKeys, operations.listUserApiKeys)
+    .delete('/:key_id', revokeUserApiKey, operations.revokeUserApiKey)
 }

@@ -6,7 +6,6 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
-import type { Principal } from '../../../core/principal.ts'
 import { countUpTo } from '../../../db/count.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
@@ -40,7 +39,7 @@ export type ApiKeysOptions = {
   /** Asks for a code where the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
   /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(principal: Principal, id: number, queries: Queries): Promise<unknown>
+  findSubscription(caller: Caller, id: number, queries: Queries): Promise<unknown>
   requireManageable: RequireManageable
   /** Whether keys may rotate themselves at all. */
   isSelfRotationAllowed(tx: Queries): Promise<boolean>
@@ -134,14 +133,14 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
 
     /** Without uses that are still to be written. @throws AppError `not_found`, `forbidden` for another user's */
-    async find(principal: Principal, id: number): Promise<ApiKey> {
-      return present(await findOwn(store.read, principal, id))
+    async find(caller: Caller, id: number): Promise<ApiKey> {
+      return present(await findOwn(store.read, caller, id))
     },
 
     /** @throws AppError `not_found`, `forbidden` for another user's */
-    async get(principal: Principal, id: number): Promise<ApiKey> {
+    async get(caller: Caller, id: number): Promise<ApiKey> {
       await flushUsage()
-      return present(await findOwn(store.read, principal, id))
+      return present(await findOwn(store.read, caller, id))
     },
 
     /**

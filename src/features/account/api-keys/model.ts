@@ -8,6 +8,7 @@ import {
   flag,
   idIn,
   idOut,
+  integer,
   label,
   list,
   nullable,
@@ -16,7 +17,6 @@ import {
   timestampIn,
   timestampOut,
   totpCode,
-  whole,
 } from '../../../http/schema.ts'
 import { normalizeRange } from '../../../limiter/address.ts'
 import type { ApiKey, CreatedApiKey } from './api-keys.ts'
@@ -90,7 +90,7 @@ export const ChangeApiKey = closed({
 })
 export const RotateApiKey = closed({
   grace_seconds: t.Optional({
-    ...whole({ ...GRACE_SECONDS, example: GRACE_SECONDS.default }),
+    ...integer({ ...GRACE_SECONDS, example: GRACE_SECONDS.default }),
     description: 'How long the old secret still works; a day when absent',
   }),
   totp_code: freshCode(),

@@ -1,7 +1,7 @@
 /** What is stored of an API key: found for its user, and without what has passed. */
 import { eq } from 'drizzle-orm'
+import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Principal } from '../../../core/principal.ts'
 import type { Queries } from '../../../db/store.ts'
 import { apiKeys } from '../../../db/tables.ts'
 
@@ -17,7 +17,7 @@ export async function findKey(queries: Queries, id: number): Promise<ApiKey | un
 }
 
 /** @throws AppError `not_found`, `forbidden` for another user's */
-export async function findOwn(queries: Queries, { userId }: Principal, id: number): Promise<ApiKey> {
+export async function findOwn(queries: Queries, { userId }: Caller, id: number): Promise<ApiKey> {
   const row = await findKey(queries, id)
   if (!row) throw new AppError('not_found', 'No such API key')
   if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")

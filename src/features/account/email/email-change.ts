@@ -1,6 +1,6 @@
 /** Moving an account to another email address: asked for with both factors, and proven with a token mailed to it. */
 import { and, eq, gt } from 'drizzle-orm'
-import type { Actor, Caller, Stranger } from '../../../core/actor.ts'
+import type { Actor, Caller, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { normalizeEmail } from '../../../core/email.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -159,8 +159,8 @@ export function createEmailChange(options: EmailChangeOptions) {
      * @throws AppError `validation_error` for a token that is unknown, used or expired, `conflict` for an address that
      * another user has got meanwhile
      */
-    async confirm(stranger: Stranger, token: string): Promise<void> {
-      await writeAs(stranger, async (tx, stranger) => {
+    async confirm(client: UnauthenticatedClient, token: string): Promise<void> {
+      await writeAs(client, async (tx, client) => {
         const [spent] = await tx
           .delete(emailChanges)
           .where(and(eq(emailChanges.tokenHash, sha256(token)), gt(emailChanges.expiresAt, clock.now())))
@@ -171,9 +171,9 @@ export function createEmailChange(options: EmailChangeOptions) {
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
         // Whatever was done to the account since, such as disabling it or another second factor, ends what was asked before.
         if (!spent || !user || user.updatedAt !== spent.userUpdatedAt) {
-          throw invalidToken(incidents, stranger, 'auth.email_change')
+          throw invalidToken(incidents, client, 'auth.email_change')
         }
-        await replaceWithin(tx, stranger, user.id, spent.email)
+        await replaceWithin(tx, client, user.id, spent.email)
       })
     },
 

@@ -2,57 +2,52 @@
 import { Elysia, t } from 'elysia'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
-import { openOperation, operation } from '../../../http/operation.ts'
-import { callerOf, strangerOf } from '../../../http/visit.ts'
+import { type Call, type OpenCall, openOperation, operation } from '../../../http/operation.ts'
+import { unauthenticatedClientOf } from '../../../http/request-context.ts'
 import * as model from '../model.ts'
 import type { EmailChange } from './email-change.ts'
 
 const tag = 'Authentication'
 
+const operations = {
+  requestEmailChange: operation('session', {
+    id: 'requestEmailChange',
+    summary: 'Request a change of your email address',
+    description:
+      'Mails a token to the new address, valid for ten minutes, and tells the present one. Answers the same when another user has the address.',
+    tag,
+    body: model.EmailChange,
+    data: t.Null(),
+    message: 'An email is on its way to the new address',
+    errors: ['invalid_credentials', 'two_factor_required', 'two_factor_invalid', 'conflict'],
+  }),
+  confirmEmailChange: openOperation({
+    id: 'confirmEmailChange',
+    summary: 'Confirm the new address with the token from the email',
+    description:
+      'Works once. Sessions and API keys stay, password resets that were mailed to the old address are void.',
+    tag,
+    body: model.EmailConfirm,
+    data: t.Null(),
+    message: 'Email address changed; log in with it',
+    errors: ['conflict'],
+  }),
+}
+
 export function emailRoutes({ guard, emailChange }: { guard: Guard; emailChange: EmailChange }) {
+  async function requestEmailChange({ caller, body }: Call<typeof operations.requestEmailChange>) {
+    const { email, password, totp_code: totpCode } = body
+    await emailChange.request(caller, { email, password, totpCode })
+    return envelope(null, operations.requestEmailChange.message)
+  }
+
+  async function confirmEmailChange({ context, body }: OpenCall<typeof operations.confirmEmailChange>) {
+    await emailChange.confirm(unauthenticatedClientOf(context), body.token)
+    return envelope(null, operations.confirmEmailChange.message)
+  }
+
   return new Elysia({ prefix: '/auth/email' })
     .use(guard)
-    .post(
-      '',
-      async ({ visit, body }) => {
-        const { email, password, totp_code: totpCode } = body
-        await emailChange.request(callerOf(visit), { email, password, totpCode })
-        return envelope(null, 'An email is on its way to the new address')
-      },
-      {
-        ...operation('session', {
-          id: 'requestEmailChange',
-          summary: 'Request a change of your email address',
-          description:
-            'Mails a token to the new address, valid for ten minutes, and tells the present one. Answers the same when another user has the address.',
-          tag,
-          body: true,
-          data: t.Null(),
-          message: 'An email is on its way to the new address',
-          errors: ['invalid_credentials', 'two_factor_required', 'two_factor_invalid', 'conflict'],
-        }),
-        body: model.EmailChange,
-      },
-    )
-    .post(
-      '/confirm',
-      async ({ visit, body }) => {
-        await emailChange.confirm(strangerOf(visit), body.token)
-        return envelope(null, 'Email address changed; log in with it')
-      },
-      {
-        ...openOperation({
-          id: 'confirmEmailChange',
-          summary: 'Confirm the new address with the token from the email',
-          description:
-            'Works once. Sessions and API keys stay, password resets that were mailed to the old address are void.',
-          tag,
-          body: true,
-          data: t.Null(),
-          message: 'Email address changed; log in with it',
-          errors: ['conflict'],
-        }),
-        body: model.EmailConfirm,
-      },
-    )
+    .post('', requestEmailChange, operations.requestEmailChange)
+    .post('/confirm', confirmEmailChange, operations.confirmEmailChange)
 }

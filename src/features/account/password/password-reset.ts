@@ -1,6 +1,6 @@
 /** Asking for a mail with a link that sets a new password. What the link holds is redeemed in `password.ts`. */
 import { and, eq, inArray, lte } from 'drizzle-orm'
-import type { Stranger } from '../../../core/actor.ts'
+import type { UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { normalizeEmail } from '../../../core/email.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -33,7 +33,7 @@ export type PasswordResetOptions = {
   publicUrl: string
 }
 
-type ResetRequest = { email: string; stranger: Stranger }
+type ResetRequest = { email: string; client: UnauthenticatedClient }
 
 export type PasswordReset = ReturnType<typeof createPasswordReset>
 
@@ -53,13 +53,18 @@ export function createPasswordReset(options: PasswordResetOptions) {
   const { writeAs, clock, deletableBefore, log, audit, incidents, putMail, findWording, publicUrl } = options
   /**
    * By email and address group: a request from an address that the user knows has an allowance of its own, and must not be
-   * lost because a stranger asked for the same email a moment before.
+   * lost because a client asked for the same email a moment before.
    */
   const waiting = new Map<string, ResetRequest>()
   let answering = Promise.resolve()
 
   /** Tokens from earlier emails stay valid. @returns false when it is too early for another email */
-  async function issue(tx: Queries, userId: number, { origin }: Stranger, token: string): Promise<boolean> {
+  async function issue(
+    tx: Queries,
+    userId: number,
+    { origin }: UnauthenticatedClient,
+    token: string,
+  ): Promise<boolean> {
     const createdAt = clock.now()
     const isKnown = await isKnownAddress(tx, userId, origin.group, createdAt)
     const name = isKnown ? 'reset email, known address' : 'reset email'
@@ -76,9 +81,9 @@ export function createPasswordReset(options: PasswordResetOptions) {
    * Costs one commit for whatever address. A user who was never activated may set the first password so too, since the
    * mailbox proves as much as the activation does; the activation stays good until one of them is used.
    */
-  async function answer(email: string, stranger: Stranger): Promise<void> {
+  async function answer(email: string, client: UnauthenticatedClient): Promise<void> {
     const token = newToken()
-    await writeAs(stranger, async (tx, stranger) => {
+    await writeAs(client, async (tx, client) => {
       const expired = tx
         .select({ id: passwordTokens.id })
         .from(passwordTokens)
@@ -89,9 +94,9 @@ export function createPasswordReset(options: PasswordResetOptions) {
         .select({ id: users.id, email: users.email })
         .from(users)
         .where(and(eq(users.email, email), eq(users.status, 'active')))
-      if (!user || !(await issue(tx, user.id, stranger, token))) {
+      if (!user || !(await issue(tx, user.id, client, token))) {
         const reason = user ? 'rate_limited' : 'not_found'
-        incidents.failed(stranger, { action: 'auth.password_reset_request', accountId: user?.id ?? null }, reason)
+        incidents.failed(client, { action: 'auth.password_reset_request', accountId: user?.id ?? null }, reason)
         return countStranger(tx)
       }
       await putMail(tx, {
@@ -100,7 +105,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
         expiresAt: clock.now() + RESET_TTL_MS,
         topic: resetTopic(user.id),
       })
-      await audit(tx, stranger, {
+      await audit(tx, client, {
         action: 'auth.password_reset_request',
         accountId: user.id,
         target: { type: 'user', id: user.id },
@@ -112,7 +117,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
     const requests = [...waiting]
     waiting.clear()
     for (const [key, request] of requests) {
-      await answer(request.email, request.stranger).catch((err) => {
+      await answer(request.email, request.client).catch((err) => {
         log.error({ err }, 'a password reset could not be written')
         // Somebody has been told that a mail will come: what passes by itself is waited for.
         if (isPassing(err) && !waiting.has(key)) waiting.set(key, request)
@@ -127,11 +132,11 @@ export function createPasswordReset(options: PasswordResetOptions) {
      *
      * @throws AppError `unavailable` when too many wait
      */
-    request(stranger: Stranger, wanted: string): void {
+    request(client: UnauthenticatedClient, wanted: string): void {
       if (waiting.size >= MAX_WAITING) throw new AppError('unavailable', undefined, { 'retry-after': '2' })
       const email = normalizeEmail(wanted)
-      const key = `${email} ${stranger.origin.group}`
-      if (!waiting.has(key)) waiting.set(key, { email, stranger })
+      const key = `${email} ${client.origin.group}`
+      if (!waiting.has(key)) waiting.set(key, { email, client })
     },
 
     /** Issues tokens for what was asked, and puts down the mails. Never throws; a failure is logged. */

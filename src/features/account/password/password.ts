@@ -1,6 +1,6 @@
 /** Setting passwords: by the user who knows the old one, the holder of a single-use token, or the command line. */
 import { and, eq, gt } from 'drizzle-orm'
-import type { Actor, Caller, Stranger } from '../../../core/actor.ts'
+import type { Actor, Caller, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sessionIdOf } from '../../../core/principal.ts'
@@ -112,9 +112,9 @@ export function createPasswordService(options: PasswordOptions) {
      *
      * @throws AppError `validation_error` for a token that is unknown, used or expired, or a password against the rules
      */
-    async redeem(stranger: Stranger, token: string, password: string): Promise<void> {
+    async redeem(client: UnauthenticatedClient, token: string, password: string): Promise<void> {
       const valid = and(eq(passwordTokens.tokenHash, sha256(token)), gt(passwordTokens.expiresAt, clock.now()))
-      const refusal = () => invalidToken(incidents, stranger, 'auth.password_set')
+      const refusal = () => invalidToken(incidents, client, 'auth.password_set')
       const [found] = await store.read
         .select({ userId: users.id, email: users.email })
         .from(passwordTokens)
@@ -124,7 +124,7 @@ export function createPasswordService(options: PasswordOptions) {
       // A password against the rules costs neither a hash nor the token.
       await checkPasswordRules('password', password, found.email)
       const hash = await passwords.hash(password)
-      await writeAs(stranger, async (tx, stranger) => {
+      await writeAs(client, async (tx, client) => {
         const [spent] = await tx.delete(passwordTokens).where(valid).returning()
         const [user] = await tx
           .select({ totpEnabledAt: users.totpEnabledAt })
@@ -132,10 +132,10 @@ export function createPasswordService(options: PasswordOptions) {
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
         if (!spent || !user) throw refusal()
         const { userId, purpose } = spent
-        await set(tx, stranger, userId, hash)
+        await set(tx, client, userId, hash)
         // The holder of the token owns the account: from here on, strangers can't lock this address out.
-        await throttle.trust(tx, userId, stranger.origin.group, user.totpEnabledAt !== null)
-        await audit(tx, stranger, {
+        await throttle.trust(tx, userId, client.origin.group, user.totpEnabledAt !== null)
+        await audit(tx, client, {
           action: 'auth.password_set',
           accountId: userId,
           target: { type: 'user', id: userId },

@@ -1,11 +1,11 @@
 /** What is said of a token that came by mail, or with an invitation, and is not good. */
-import type { Stranger } from '../../../core/actor.ts'
+import type { UnauthenticatedClient } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Action } from '../../operation/audit/events.ts'
 import type { Incidents } from '../../operation/audit/incidents.ts'
 
 /** The error for a token that is unknown, used or expired: one for all, and noted as a failed proof. */
-export function invalidToken(incidents: Incidents, stranger: Stranger, action: Action): AppError {
-  incidents.failed(stranger, { action, accountId: null }, 'validation_error')
+export function invalidToken(incidents: Incidents, client: UnauthenticatedClient, action: Action): AppError {
+  incidents.failed(client, { action, accountId: null }, 'validation_error')
   return new AppError('validation_error', 'token: is unknown, expired or already used; ask for a new one')
 }

@@ -3,13 +3,52 @@ import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
-import { operation } from '../../../http/operation.ts'
+import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, idParams, integerText, toInteger } from '../../../http/schema.ts'
-import { callerOf } from '../../../http/visit.ts'
 import { SessionModel, toSession } from '../model.ts'
 import type { Users } from '../users/users.ts'
 import type { Sessions } from './sessions.ts'
+
+const tag = 'Users'
+
+const operations = {
+  listUserSessions: operation('admin', {
+    id: 'listUserSessions',
+    summary: 'List the sessions of a user',
+    scope: 'users:read',
+    tag,
+    params: idParams('User id'),
+    query: closed(pageQuery),
+    paged: true,
+    data: t.Array(SessionModel),
+    errors: ['not_found'],
+  }),
+  endUserSessions: operation('admin', {
+    id: 'endUserSessions',
+    summary: 'End all sessions of a user',
+    description: 'At once. The API keys of the user stay.',
+    scope: 'users:write',
+    tag,
+    params: idParams('User id'),
+    data: t.Null(),
+    message: 'Sessions ended',
+    errors: ['not_found'],
+  }),
+  endUserSession: operation('admin', {
+    id: 'endUserSession',
+    summary: 'End one session of a user',
+    scope: 'users:write',
+    tag,
+    params: closed({
+      id: integerText({ description: 'User id' }),
+      session_id: integerText({ description: 'Session id' }),
+    }),
+    data: t.Null(),
+    message: 'Session ended',
+    errors: ['not_found'],
+  }),
+}
 
 export type AdminSessionRoutesOptions = {
   guard: Guard
@@ -18,76 +57,36 @@ export type AdminSessionRoutesOptions = {
   getUser: Users['get']
 }
 
-const tag = 'Users'
-
 export function adminSessionRoutes({ guard, sessions, getUser }: AdminSessionRoutesOptions) {
+  async function listUserSessions({
+    caller: { credential },
+    params,
+    query,
+    context,
+  }: Call<typeof operations.listUserSessions>) {
+    const user = await getUser(toInteger(params.id))
+    const page = await sessions.list(user.id, pageOfQuery(query))
+    const currentId = credential.kind === 'jwt' ? credential.sessionId : undefined
+    return sendPage(
+      context,
+      query,
+      representPage(page, (session) => toSession(session, currentId)),
+    )
+  }
+
+  async function endUserSessions({ caller, params }: Call<typeof operations.endUserSessions>) {
+    await sessions.endAll(caller, toInteger(params.id))
+    return envelope(null, operations.endUserSessions.message)
+  }
+
+  async function endUserSession({ caller, params }: Call<typeof operations.endUserSession>) {
+    await sessions.endOne(caller, toInteger(params.id), toInteger(params.session_id))
+    return envelope(null, operations.endUserSession.message)
+  }
+
   return new Elysia({ prefix: '/admin/users/:id/sessions' })
     .use(guard)
-    .get(
-      '',
-      async ({ principal: { credential }, params, query, set, visit }) => {
-        const user = await getUser(toInteger(params.id))
-        const page = await sessions.list(user.id, pageOfQuery(query))
-        const currentId = credential.kind === 'jwt' ? credential.sessionId : undefined
-        return sendPage(
-          { set, visit, query },
-          representPage(page, (session) => toSession(session, currentId)),
-        )
-      },
-      {
-        ...operation('admin', {
-          id: 'listUserSessions',
-          summary: 'List the sessions of a user',
-          scope: 'users:read',
-          tag,
-          paged: true,
-          data: t.Array(SessionModel),
-          errors: ['not_found'],
-        }),
-        params: idParams('User id'),
-        query: closed(pageQuery),
-      },
-    )
-    .delete(
-      '',
-      async ({ visit, params }) => {
-        await sessions.endAll(callerOf(visit), toInteger(params.id))
-        return envelope(null, 'Sessions ended')
-      },
-      {
-        ...operation('admin', {
-          id: 'endUserSessions',
-          summary: 'End all sessions of a user',
-          description: 'At once. The API keys of the user stay.',
-          scope: 'users:write',
-          tag,
-          data: t.Null(),
-          message: 'Sessions ended',
-          errors: ['not_found'],
-        }),
-        params: idParams('User id'),
-      },
-    )
-    .delete(
-      '/:session_id',
-      async ({ visit, params }) => {
-        await sessions.endOne(callerOf(visit), toInteger(params.id), toInteger(params.session_id))
-        return envelope(null, 'Session ended')
-      },
-      {
-        ...operation('admin', {
-          id: 'endUserSession',
-          summary: 'End one session of a user',
-          scope: 'users:write',
-          tag,
-          data: t.Null(),
-          message: 'Session ended',
-          errors: ['not_found'],
-        }),
-        params: closed({
-          id: integerText({ description: 'User id' }),
-          session_id: integerText({ description: 'Session id' }),
-        }),
-      },
-    )
+    .get('', listUserSessions, operations.listUserSessions)
+    .delete('', endUserSessions, operations.endUserSessions)
+    .delete('/:session_id', endUserSession, operations.endUserSession)
 }

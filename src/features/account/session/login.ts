@@ -1,6 +1,6 @@
 /** Login: email, password and, for a user with 2FA, a code, against a new session. */
 import { and, eq, sql } from 'drizzle-orm'
-import type { AuthenticatedUser, Stranger } from '../../../core/actor.ts'
+import type { AuthenticatedUser, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { normalizeEmail } from '../../../core/email.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -73,15 +73,18 @@ export function createLogin(options: LoginOptions) {
    *
    * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `unavailable`
    */
-  return async function login(stranger: Stranger, request: LoginRequest): Promise<{ user: UserRow; session: Session }> {
+  return async function login(
+    client: UnauthenticatedClient,
+    request: LoginRequest,
+  ): Promise<{ user: UserRow; session: Session }> {
     const [user] = await userByEmail.all({ email: normalizeEmail(request.email) })
     const attempt = { action: 'auth.login' as const, accountId: user?.id ?? null }
-    return incidents.watch(stranger, attempt, () => prove(user, stranger, request))
+    return incidents.watch(client, attempt, () => prove(user, client, request))
   }
 
-  async function prove(user: UserRow | undefined, stranger: Stranger, { password, totpCode }: LoginRequest) {
-    const { origin } = stranger
-    const line = (await throttle.knows(user?.id, origin.group)) ? 'known' : 'strangers'
+  async function prove(user: UserRow | undefined, client: UnauthenticatedClient, { password, totpCode }: LoginRequest) {
+    const { origin } = client
+    const line = (await throttle.knows(user?.id, origin.group)) ? 'known' : 'unknown'
     const came: { door?: Door | undefined } = {}
     const hash = await passwords.verify(password, line, async () => {
       came.door = await throttle.admit(user?.id, origin.group)
@@ -92,7 +95,7 @@ export function createLogin(options: LoginOptions) {
     const currentHash = passwords.isOutdated(hash) ? await passwords.hash(password) : hash
     const ttl = await ttlSeconds()
 
-    return writeAs(stranger, async (tx) => {
+    return writeAs(client, async (tx) => {
       const nowMs = clock.now()
       // Compare-and-set: while the password was being hashed, the account may have been changed or disabled.
       const [current] = await noteLogin(tx).all({ userId: user.id, hash, currentHash, nowMs })

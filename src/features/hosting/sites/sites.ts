@@ -7,7 +7,7 @@ import { AppError } from '../../../core/errors.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
-import { boundSubscriptionOf, type Principal } from '../../../core/principal.ts'
+import { boundSubscriptionOf } from '../../../core/principal.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
@@ -42,9 +42,9 @@ export type SitesOptions = {
   audit: RecordAudit
   writeAs: WriteAs
   /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(principal: Principal, id: number, queries: Queries): Promise<SubscriptionRow>
+  findSubscription(caller: Caller, id: number, queries: Queries): Promise<SubscriptionRow>
   /** @throws AppError `not_found` for a customer who has none */
-  findDefaultSubscription(principal: Principal, queries: Queries): Promise<SubscriptionRow>
+  findDefaultSubscription(caller: Caller, queries: Queries): Promise<SubscriptionRow>
 }
 
 export type Sites = ReturnType<typeof createSites>
@@ -53,12 +53,12 @@ export function createSites(options: SitesOptions) {
   const { store, clock, audit, writeAs, findSubscription, findDefaultSubscription } = options
 
   /** The contract's subscription context: the one that is named, or the default one. */
-  async function subscriptionOf(queries: Queries, principal: Principal, id?: number): Promise<SubscriptionRow> {
-    return id === undefined ? findDefaultSubscription(principal, queries) : findSubscription(principal, id, queries)
+  async function subscriptionOf(queries: Queries, caller: Caller, id?: number): Promise<SubscriptionRow> {
+    return id === undefined ? findDefaultSubscription(caller, queries) : findSubscription(caller, id, queries)
   }
 
   /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
-  async function findWithOwner(principal: Principal, { id, subscriptionId }: SiteRef, queries: Queries) {
+  async function findWithOwner(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
     const rows = await queries
       .select({ site: sites, name: siteDomains.domain, userId: subscriptions.userId })
       .from(sites)
@@ -69,16 +69,16 @@ export function createSites(options: SitesOptions) {
     const [site] = gatherNames(rows)
     const [row] = rows
     if (!site || !row) throw new AppError('not_found', 'No such site')
-    if (principal.role !== 'admin' && row.userId !== principal.userId) {
+    if (caller.role !== 'admin' && row.userId !== caller.userId) {
       throw new AppError('forbidden', 'This site belongs to another customer')
     }
-    const bound = boundSubscriptionOf(principal)
+    const bound = boundSubscriptionOf(caller)
     if (bound !== undefined && site.subscriptionId !== bound) {
       throw new AppError('forbidden', `This site is not in subscription ${bound}, which this API key is bound to`)
     }
     if (
       subscriptionId !== undefined &&
-      (await findSubscription(principal, subscriptionId, queries)).id !== site.subscriptionId
+      (await findSubscription(caller, subscriptionId, queries)).id !== site.subscriptionId
     ) {
       throw new AppError('not_found', 'No such site in this subscription')
     }
@@ -113,13 +113,13 @@ export function createSites(options: SitesOptions) {
 
   return {
     /** @throws AppError `not_found`, `forbidden` for another customer's */
-    async find(principal: Principal, ref: SiteRef): Promise<Site> {
-      return (await findWithOwner(principal, ref, store.read)).site
+    async find(caller: Caller, ref: SiteRef): Promise<Site> {
+      return (await findWithOwner(caller, ref, store.read)).site
     },
 
-    /** @throws AppError `not_found`, `forbidden` to a principal who may not see the sites of the subscription */
-    async requireSubscription(principal: Principal, subscriptionId: number): Promise<void> {
-      await findSubscription(principal, subscriptionId, store.read)
+    /** @throws AppError `not_found`, `forbidden` to a caller who may not see the sites of the subscription */
+    async requireSubscription(caller: Caller, subscriptionId: number): Promise<void> {
+      await findSubscription(caller, subscriptionId, store.read)
     },
 
     /**
@@ -127,11 +127,11 @@ export function createSites(options: SitesOptions) {
      * @param filter.domain part of the domain or of an alias
      * @throws AppError `not_found`, `forbidden`
      */
-    async list(principal: Principal, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
+    async list(caller: Caller, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
       const { subscriptionId, domain } = filter
-      const bound = boundSubscriptionOf(principal)
-      const everywhere = principal.role === 'admin' && subscriptionId === undefined && bound === undefined
-      const within = everywhere ? undefined : (await subscriptionOf(store.read, principal, subscriptionId)).id
+      const bound = boundSubscriptionOf(caller)
+      const everywhere = caller.role === 'admin' && subscriptionId === undefined && bound === undefined
+      const within = everywhere ? undefined : (await subscriptionOf(store.read, caller, subscriptionId)).id
       return listSites(store, page, { within, domain })
     },
 

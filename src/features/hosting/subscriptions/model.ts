@@ -7,19 +7,19 @@ import {
   flag,
   idIn,
   idOut,
+  integer,
+  integerOut,
   integerText,
   label,
   timestampOut,
   toInteger,
-  whole,
-  wholeOut,
 } from '../../../http/schema.ts'
 import type { Subscription, SubscriptionChanges, SubscriptionFilter } from './subscriptions.ts'
 
 const MAX_SITES = 1_000_000
 
 const status = (description?: string) => choice(['active', 'suspended'], description)
-const maxSites = () => whole({ minimum: 0, maximum: MAX_SITES, example: 10 })
+const maxSites = () => integer({ minimum: 0, maximum: MAX_SITES, example: 10 })
 const name = () => label(['Business hosting'])
 /** A customer has one default as soon as there is a subscription: it is moved, never taken away. */
 const becomeDefault = () =>
@@ -57,7 +57,7 @@ export const SubscriptionModel = t.Object(
     name: t.String({ examples: ['Business hosting'] }),
     status: status(),
     is_default: t.Boolean(),
-    max_sites: wholeOut({ minimum: 0, examples: [10], description: '0 means no limit' }),
+    max_sites: integerOut({ minimum: 0, examples: [10], description: '0 means no limit' }),
     created_at: timestampOut(),
     updated_at: timestampOut(),
   },

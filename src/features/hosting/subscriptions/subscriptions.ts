@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
-import { boundSubscriptionOf, type Principal } from '../../../core/principal.ts'
+import { boundSubscriptionOf } from '../../../core/principal.ts'
 import { requireScope } from '../../../core/rights.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import { given, prepared } from '../../../db/prepared.ts'
@@ -116,13 +116,13 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
   }
 
   /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
-  async function findOwn(principal: Principal, id: number, queries: Queries = store.read): Promise<Subscription> {
+  async function findOwn(caller: Caller, id: number, queries: Queries = store.read): Promise<Subscription> {
     const subscription = await find(id, queries)
-    const bound = boundSubscriptionOf(principal)
+    const bound = boundSubscriptionOf(caller)
     if (bound !== undefined && id !== bound) {
       throw new AppError('forbidden', `This API key is bound to subscription ${bound}`)
     }
-    if (principal.role !== 'admin' && subscription.userId !== principal.userId) {
+    if (caller.role !== 'admin' && subscription.userId !== caller.userId) {
       throw new AppError('forbidden', 'This subscription belongs to another customer')
     }
     return subscription
@@ -131,10 +131,10 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
   return {
     list,
 
-    /** The subscriptions of the principal's user, or of them the one that a key is bound to. */
-    async listOwn(page: PageRequest, principal: Principal): Promise<Page<Subscription>> {
-      const id = boundSubscriptionOf(principal)
-      return list(page, { userId: principal.userId, ...(id !== undefined && { id }) })
+    /** The subscriptions of the caller's user, or of them the one that a key is bound to. */
+    async listOwn(page: PageRequest, caller: Caller): Promise<Page<Subscription>> {
+      const id = boundSubscriptionOf(caller)
+      return list(page, { userId: caller.userId, ...(id !== undefined && { id }) })
     },
 
     find,
@@ -145,10 +145,10 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
      *
      * @throws AppError `not_found` for a customer who has none
      */
-    async findDefault(principal: Principal, queries: Queries = store.read): Promise<Subscription> {
-      const bound = boundSubscriptionOf(principal)
-      if (bound !== undefined) return findOwn(principal, bound, queries)
-      const [subscription] = await defaultOfUser(queries).all({ userId: principal.userId })
+    async findDefault(caller: Caller, queries: Queries = store.read): Promise<Subscription> {
+      const bound = boundSubscriptionOf(caller)
+      if (bound !== undefined) return findOwn(caller, bound, queries)
+      const [subscription] = await defaultOfUser(queries).all({ userId: caller.userId })
       if (!subscription) throw new AppError('not_found', 'You have no subscription; ask your provider for one')
       return subscription
     },

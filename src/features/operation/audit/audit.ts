@@ -111,7 +111,7 @@ function describe(actor: AuditedActor) {
     return { actorId: null, credentialKind: actor.kind, credentialId: null, address: null, requestId: null }
   }
   const { address, requestId } = actor.origin
-  if (actor.kind === 'stranger') {
+  if (actor.kind === 'unauthenticated') {
     return { actorId: null, credentialKind: 'none' as const, credentialId: null, address, requestId }
   }
   const { userId, credential } = actor

@@ -170,5 +170,5 @@ function sourceOf(actor: AuditedActor): string {
 
 /** Of many users from one address, no one is meant. */
 function withoutUser(actor: AuditedActor): AuditedActor {
-  return actor.kind === 'user' ? { kind: 'stranger', origin: actor.origin } : actor
+  return actor.kind === 'user' ? { kind: 'unauthenticated', origin: actor.origin } : actor
 }

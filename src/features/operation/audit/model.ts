@@ -4,12 +4,12 @@ import { formatTimestamp, parseTimestamp } from '../../../core/timestamp.ts'
 import {
   choice,
   idOut,
+  integerOut,
   integerText,
   nullable,
   timestampIn,
   timestampOut,
   toInteger,
-  wholeOut,
 } from '../../../http/schema.ts'
 import type { AuditEntry, AuditFilter } from './audit.ts'
 import { ACTIONS } from './events.ts'
@@ -46,7 +46,7 @@ export const AuditEntryModel = t.Object(
     reason: nullable(
       t.String({ examples: ['invalid credentials'], description: 'The `error` of the answer; null for a success' }),
     ),
-    times: wholeOut({
+    times: integerOut({
       minimum: 1,
       examples: [1],
       description: 'Failures and refusals of one kind are summed up, and so is what an account does beyond its budget',

@@ -1,6 +1,6 @@
 /** What `/admin/settings` takes and gives. */
 import { t } from 'elysia'
-import { choice, closed, flag, label, nullableIn, text, whole } from '../../../http/schema.ts'
+import { choice, closed, flag, integer, label, nullableIn, text } from '../../../http/schema.ts'
 import { isTimeZone, LANGUAGES } from '../../../mail/wording.ts'
 import {
   AUDIT_RETENTION_DAYS,
@@ -14,14 +14,14 @@ import {
   type SettingValues,
 } from './settings.ts'
 
-const jwtTtlSeconds = () => whole({ ...JWT_TTL_SECONDS, example: 86_400 })
+const jwtTtlSeconds = () => integer({ ...JWT_TTL_SECONDS, example: 86_400 })
 const requireTwoFactor = () =>
   choice(REQUIRE_TWO_FACTOR, 'Of whom two-factor authentication is required: until enrolled, they can do nothing else')
-const auditRetentionDays = () => whole({ ...AUDIT_RETENTION_DAYS, example: 365 })
+const auditRetentionDays = () => integer({ ...AUDIT_RETENTION_DAYS, example: 365 })
 const backupIntervalHours = () =>
-  whole({ ...BACKUP_INTERVAL_HOURS, example: 24, description: 'Hours between two backups; 0 makes none' })
-const backupKeep = () => whole({ ...BACKUP_KEEP, example: 7, description: 'How many scheduled backups are kept' })
-const maxApiKeys = () => whole({ ...MAX_API_KEYS, example: 50 })
+  integer({ ...BACKUP_INTERVAL_HOURS, example: 24, description: 'Hours between two backups; 0 makes none' })
+const backupKeep = () => integer({ ...BACKUP_KEEP, example: 7, description: 'How many scheduled backups are kept' })
+const maxApiKeys = () => integer({ ...MAX_API_KEYS, example: 50 })
 const requireCodeForApiKeys = () =>
   flag(
     'Whether a user with two-factor authentication on sends a fresh `totp_code` to create, rotate or extend an API key',

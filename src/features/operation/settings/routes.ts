@@ -2,47 +2,47 @@
 import { Elysia } from 'elysia'
 import { preconditionOf, sendChanged, sendResource } from '../../../http/conditional.ts'
 import type { Guard } from '../../../http/guard.ts'
-import { operation } from '../../../http/operation.ts'
-import { callerOf } from '../../../http/visit.ts'
+import { type Call, operation } from '../../../http/operation.ts'
 import { ChangeSettings, SettingsModel, toSettingChanges, toSettings } from './model.ts'
 import type { Settings } from './settings.ts'
 
 const tag = 'Settings'
 
+const operations = {
+  getSettings: operation('admin', {
+    id: 'getSettings',
+    summary: 'Show the settings',
+    scope: 'settings:read',
+    tag,
+    conditional: true,
+    data: SettingsModel,
+  }),
+  changeSettings: operation('admin', {
+    id: 'changeSettings',
+    summary: 'Change settings',
+    description:
+      'A new `jwt_ttl_seconds` holds for tokens made from now on, a new `require_2fa` at the next request of each user.',
+    scope: 'settings:write',
+    tag,
+    body: ChangeSettings,
+    takesIfMatch: true,
+    data: SettingsModel,
+    message: 'Settings changed',
+  }),
+}
+
 export function settingRoutes({ guard, settings }: { guard: Guard; settings: Settings }) {
+  const getSettings = async ({ context }: Call<typeof operations.getSettings>) =>
+    sendResource(context, toSettings(await settings.read()))
+
+  async function changeSettings({ caller, context, body }: Call<typeof operations.changeSettings>) {
+    const precondition = preconditionOf(context, toSettings)
+    const values = await settings.change(caller, toSettingChanges(body), precondition)
+    return sendChanged(context, toSettings(values), operations.changeSettings.message)
+  }
+
   return new Elysia({ prefix: '/admin/settings' })
     .use(guard)
-    .get('', async ({ set, visit }) => sendResource({ set, visit }, toSettings(await settings.read())), {
-      ...operation('admin', {
-        id: 'getSettings',
-        summary: 'Show the settings',
-        scope: 'settings:read',
-        tag,
-        conditional: true,
-        data: SettingsModel,
-      }),
-    })
-    .patch(
-      '',
-      async ({ visit, body }) => {
-        const precondition = preconditionOf(visit, toSettings)
-        const values = await settings.change(callerOf(visit), toSettingChanges(body), precondition)
-        return sendChanged(visit, toSettings(values), 'Settings changed')
-      },
-      {
-        ...operation('admin', {
-          id: 'changeSettings',
-          summary: 'Change settings',
-          description:
-            'A new `jwt_ttl_seconds` holds for tokens made from now on, a new `require_2fa` at the next request of each user.',
-          scope: 'settings:write',
-          tag,
-          body: true,
-          guarded: true,
-          data: SettingsModel,
-          message: 'Settings changed',
-        }),
-        body: ChangeSettings,
-      },
-    )
+    .get('', getSettings, operations.getSettings)
+    .patch('', changeSettings, operations.changeSettings)
 }
