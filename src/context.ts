@@ -27,6 +27,7 @@ import { createIssueActivation } from './features/account/users/activation.ts'
 import { createInitialAdmin } from './features/account/users/initial-admin.ts'
 import { createUsers, requireManageable } from './features/account/users/users.ts'
 import { createSites } from './features/hosting/sites/sites.ts'
+import { subscriptionScope } from './features/hosting/subscriptions/scope.ts'
 import { createSubscriptions } from './features/hosting/subscriptions/subscriptions.ts'
 import { createAudit } from './features/operation/audit/audit.ts'
 import { createIncidents } from './features/operation/audit/incidents.ts'
@@ -166,7 +167,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
     flushUsage: usage.settle,
     notify,
     withFreshCode: auth.secondFactor.withFreshCode,
-    findSubscription: subscriptions.findOwn,
+    findSubscription: subscriptionScope.findOwn,
     maxKeys: async (tx) => (await readSettings(tx)).maxApiKeys,
     isSelfRotationAllowed,
     requireManageable,
@@ -175,8 +176,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
   const expiryNotices = createExpiryNotices({ store, clock, notify })
   const sites = createSites({
     ...essentials,
-    findSubscription: subscriptions.findOwn,
-    findDefaultSubscription: subscriptions.findDefault,
+    scope: subscriptionScope,
   })
 
   const backups = createBackupSchedule({

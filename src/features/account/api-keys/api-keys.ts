@@ -39,7 +39,7 @@ export type ApiKeysOptions = {
   /** Asks for a code where the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
   /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(caller: Caller, id: number, queries: Queries): Promise<unknown>
+  findSubscription(queries: Queries, caller: Caller, id: number): Promise<unknown>
   requireManageable: RequireManageable
   /** Whether keys may rotate themselves at all. */
   isSelfRotationAllowed(tx: Queries): Promise<boolean>
@@ -157,7 +157,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     ): Promise<CreatedApiKey> {
       requireFuture(wanted.expiresAt)
       return withFreshCode(caller, totpCode, async (tx, caller) => {
-        if (wanted.subscriptionId !== undefined) await findSubscription(caller, wanted.subscriptionId, tx)
+        if (wanted.subscriptionId !== undefined) await findSubscription(tx, caller, wanted.subscriptionId)
         await requireRoom(tx, caller.userId)
         if (wanted.canRotate && !(await isSelfRotationAllowed(tx))) {
           throw new AppError('forbidden', `can_rotate: ${SELF_ROTATION_IS_OFF}`)

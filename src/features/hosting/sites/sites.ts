@@ -7,16 +7,15 @@ import { AppError } from '../../../core/errors.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
-import { boundSubscriptionOf } from '../../../core/principal.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
 import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
 
 type SiteRow = typeof sites.$inferSelect
-type SubscriptionRow = typeof subscriptions.$inferSelect
 
 export type Site = SiteRow & SiteNames
 
@@ -41,26 +40,18 @@ export type SitesOptions = {
   clock: Clock
   audit: RecordAudit
   writeAs: WriteAs
-  /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(caller: Caller, id: number, queries: Queries): Promise<SubscriptionRow>
-  /** @throws AppError `not_found` for a customer who has none */
-  findDefaultSubscription(caller: Caller, queries: Queries): Promise<SubscriptionRow>
+  scope: SubscriptionScope
 }
 
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, findSubscription, findDefaultSubscription } = options
-
-  /** The contract's subscription context: the one that is named, or the default one. */
-  async function subscriptionOf(queries: Queries, caller: Caller, id?: number): Promise<SubscriptionRow> {
-    return id === undefined ? findDefaultSubscription(caller, queries) : findSubscription(caller, id, queries)
-  }
+  const { store, clock, audit, writeAs, scope } = options
 
   /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
-  async function findWithOwner(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
+  async function findVisible(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
     const rows = await queries
-      .select({ site: sites, name: siteDomains.domain, userId: subscriptions.userId })
+      .select({ site: sites, name: siteDomains.domain, subscription: subscriptions })
       .from(sites)
       .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
       .innerJoin(siteDomains, eq(siteDomains.siteId, sites.id))
@@ -69,23 +60,13 @@ export function createSites(options: SitesOptions) {
     const [site] = gatherNames(rows)
     const [row] = rows
     if (!site || !row) throw new AppError('not_found', 'No such site')
-    if (caller.role !== 'admin' && row.userId !== caller.userId) {
-      throw new AppError('forbidden', 'This site belongs to another customer')
-    }
-    const bound = boundSubscriptionOf(caller)
-    if (bound !== undefined && site.subscriptionId !== bound) {
-      throw new AppError('forbidden', `This site is not in subscription ${bound}, which this API key is bound to`)
-    }
-    if (
-      subscriptionId !== undefined &&
-      (await findSubscription(caller, subscriptionId, queries)).id !== site.subscriptionId
-    ) {
-      throw new AppError('not_found', 'No such site in this subscription')
-    }
-    return { site, ownerId: row.userId }
+    const { subscription } = row
+    const resource = { name: 'site', subscriptionId: subscription.id, ownerId: subscription.userId } as const
+    await scope.requireVisible(queries, caller, resource, subscriptionId)
+    return { site, subscription }
   }
 
-  async function insert(tx: Queries, actor: Actor, subscription: SubscriptionRow, domains: SiteNames): Promise<Site> {
+  async function insert(tx: Queries, actor: Actor, subscription: Subscription, domains: SiteNames): Promise<Site> {
     const { id: subscriptionId, userId: ownerId } = subscription
     await requireRoom(tx, subscription)
     const now = clock.now()
@@ -114,12 +95,12 @@ export function createSites(options: SitesOptions) {
   return {
     /** @throws AppError `not_found`, `forbidden` for another customer's */
     async find(caller: Caller, ref: SiteRef): Promise<Site> {
-      return (await findWithOwner(caller, ref, store.read)).site
+      return (await findVisible(caller, ref, store.read)).site
     },
 
-    /** @throws AppError `not_found`, `forbidden` to a caller who may not see the sites of the subscription */
+    /** @throws AppError `not_found`, `forbidden` to a caller who may not see the subscription */
     async requireSubscription(caller: Caller, subscriptionId: number): Promise<void> {
-      await findSubscription(caller, subscriptionId, store.read)
+      await scope.findOwn(store.read, caller, subscriptionId)
     },
 
     /**
@@ -129,10 +110,8 @@ export function createSites(options: SitesOptions) {
      */
     async list(caller: Caller, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
       const { subscriptionId, domain } = filter
-      const bound = boundSubscriptionOf(caller)
-      const everywhere = caller.role === 'admin' && subscriptionId === undefined && bound === undefined
-      const within = everywhere ? undefined : (await subscriptionOf(store.read, caller, subscriptionId)).id
-      return listSites(store, page, { within, domain })
+      const within = await scope.resolve(store.read, caller, subscriptionId)
+      return listSites(store, page, { within: within?.id, domain })
     },
 
     /**
@@ -142,10 +121,9 @@ export function createSites(options: SitesOptions) {
     async create(caller: Caller, { subscriptionId, ...names }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
       const domains = normalizeNames(names.domain, names.aliases)
       return writeAs(caller, async (tx, caller) => {
-        if (caller.role === 'admin' && subscriptionId === undefined && boundSubscriptionOf(caller) === undefined) {
-          throw new AppError('bad_request', 'subscription_id: is required of an administrator')
-        }
-        const created = await insert(tx, caller, await subscriptionOf(tx, caller, subscriptionId), domains)
+        const subscription = await scope.resolve(tx, caller, subscriptionId)
+        if (!subscription) throw new AppError('bad_request', 'subscription_id: is required of an administrator')
+        const created = await insert(tx, caller, subscription, domains)
         await conclude?.(tx, created)
         return created
       })
@@ -154,17 +132,17 @@ export function createSites(options: SitesOptions) {
     /** For the command line. @throws AppError `validation_error`, `not_found`, `conflict` */
     async createFor(actor: Operator, subscriptionId: number, names: SiteNames): Promise<Site> {
       const domains = normalizeNames(names.domain, names.aliases)
-      return writeAs(actor, async (tx, actor) => insert(tx, actor, await findAny(tx, subscriptionId), domains))
+      return writeAs(actor, async (tx, actor) => insert(tx, actor, await scope.find(tx, subscriptionId), domains))
     },
 
     /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict`, `precondition_failed` */
     async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
       return writeAs(caller, async (tx, caller) => {
         const { domain, aliases, ...rest } = changes
-        const { site: before, ownerId } = await findWithOwner(caller, ref, tx)
+        const { site: before, subscription } = await findVisible(caller, ref, tx)
         precondition?.(before)
         const { id } = before
-        requireActive(await findAny(tx, before.subscriptionId))
+        requireActive(subscription)
         const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
         const renaming = nameChanges(before, domains)
         const details = { ...renaming, ...differences(before, rest) }
@@ -181,7 +159,7 @@ export function createSites(options: SitesOptions) {
           .get()
         await audit(tx, caller, {
           action: 'site.change',
-          accountId: ownerId,
+          accountId: subscription.userId,
           target: { type: 'site', id },
           details,
         })
@@ -192,14 +170,14 @@ export function createSites(options: SitesOptions) {
     /** @throws AppError `not_found`, `forbidden`, `precondition_failed`, `conflict` in a suspended subscription */
     async remove(caller: Caller, ref: SiteRef, precondition?: Precondition<Site>): Promise<void> {
       await writeAs(caller, async (tx, caller) => {
-        const { site, ownerId } = await findWithOwner(caller, ref, tx)
+        const { site, subscription } = await findVisible(caller, ref, tx)
         precondition?.(site)
+        requireActive(subscription)
         const { id, subscriptionId, domain } = site
-        requireActive(await findAny(tx, subscriptionId))
         await tx.delete(sites).where(eq(sites.id, id))
         await audit(tx, caller, {
           action: 'site.delete',
-          accountId: ownerId,
+          accountId: subscription.userId,
           target: { type: 'site', id },
           details: { subscriptionId, domain },
         })
@@ -213,20 +191,13 @@ function documentRootOf(domain: string): string {
   return `/var/www/${domain}`
 }
 
-/** @throws AppError `not_found` */
-async function findAny(tx: Queries, subscriptionId: number): Promise<SubscriptionRow> {
-  const [subscription] = await tx.select().from(subscriptions).where(eq(subscriptions.id, subscriptionId))
-  if (!subscription) throw new AppError('not_found', 'No such subscription')
-  return subscription
-}
-
 /** @throws AppError `conflict` */
-function requireActive({ status }: SubscriptionRow): void {
+function requireActive({ status }: Subscription): void {
   if (status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
 }
 
 /** In the transaction that adds the site, so that parallel requests can't pass the limit together. */
-async function requireRoom(tx: Queries, subscription: SubscriptionRow): Promise<void> {
+async function requireRoom(tx: Queries, subscription: Subscription): Promise<void> {
   requireActive(subscription)
   const { id, maxSites } = subscription
   if (maxSites === 0 || !(await hasAsMany(tx, id, maxSites))) return

@@ -9,15 +9,15 @@ import type { Precondition } from '../../../core/precondition.ts'
 import { boundSubscriptionOf } from '../../../core/principal.ts'
 import { requireScope } from '../../../core/rights.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
-import { given, prepared } from '../../../db/prepared.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { apiKeys, sites, subscriptions, users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { Notify } from '../../account/notices.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import { type Subscription, subscriptionScope } from './scope.ts'
 
-export type Subscription = typeof subscriptions.$inferSelect
+export type { Subscription } from './scope.ts'
 
 export type NewSubscription = {
   userId: number
@@ -47,23 +47,10 @@ export type SubscriptionsOptions = {
   notify: Notify
 }
 
-// Prepared: nearly every request of a customer begins with it.
-const defaultOfUser = prepared((queries) =>
-  queries
-    .select()
-    .from(subscriptions)
-    .where(and(eq(subscriptions.userId, given('userId')), eq(subscriptions.isDefault, true)))
-    .prepare(),
-)
-
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
 export function createSubscriptions({ store, clock, audit, writeAs, notify }: SubscriptionsOptions) {
-  async function find(id: number, queries: Queries = store.read): Promise<Subscription> {
-    const [subscription] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
-    if (!subscription) throw new AppError('not_found', 'No such subscription')
-    return subscription
-  }
+  const find = (id: number, queries: Queries = store.read) => subscriptionScope.find(queries, id)
 
   async function list(page: PageRequest, { id, userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
     const filter = and(
@@ -115,19 +102,6 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     }
   }
 
-  /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
-  async function findOwn(caller: Caller, id: number, queries: Queries = store.read): Promise<Subscription> {
-    const subscription = await find(id, queries)
-    const bound = boundSubscriptionOf(caller)
-    if (bound !== undefined && id !== bound) {
-      throw new AppError('forbidden', `This API key is bound to subscription ${bound}`)
-    }
-    if (caller.role !== 'admin' && subscription.userId !== caller.userId) {
-      throw new AppError('forbidden', 'This subscription belongs to another customer')
-    }
-    return subscription
-  }
-
   return {
     list,
 
@@ -138,20 +112,8 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     },
 
     find,
-    findOwn,
-
-    /**
-     * The subscription that is meant by naming none: the one that a key is bound to, or the customer's default.
-     *
-     * @throws AppError `not_found` for a customer who has none
-     */
-    async findDefault(caller: Caller, queries: Queries = store.read): Promise<Subscription> {
-      const bound = boundSubscriptionOf(caller)
-      if (bound !== undefined) return findOwn(caller, bound, queries)
-      const [subscription] = await defaultOfUser(queries).all({ userId: caller.userId })
-      if (!subscription) throw new AppError('not_found', 'You have no subscription; ask your provider for one')
-      return subscription
-    },
+    /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+    findOwn: (caller: Caller, id: number): Promise<Subscription> => subscriptionScope.findOwn(store.read, caller, id),
 
     /** @throws AppError `not_found` for an unknown user */
     async create(
@@ -193,7 +155,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
       precondition?: Precondition<Subscription>,
     ): Promise<Subscription> {
       return writeAs(caller, async (tx, caller) => {
-        const before = await findOwn(caller, id, tx)
+        const before = await subscriptionScope.findOwn(tx, caller, id)
         precondition?.(before)
         if (wanted.isDefault === false) {
           throw new AppError(

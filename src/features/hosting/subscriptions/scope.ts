@@ -1,0 +1,85 @@
+/** Which subscription a request means, and what a caller may see of it: told once, for everything that belongs to one. */
+import { and, eq } from 'drizzle-orm'
+import type { Caller } from '../../../core/actor.ts'
+import { AppError } from '../../../core/errors.ts'
+import { boundSubscriptionOf } from '../../../core/principal.ts'
+import { given, prepared } from '../../../db/prepared.ts'
+import type { Queries } from '../../../db/store.ts'
+import { subscriptions } from '../../../db/tables.ts'
+
+export type Subscription = typeof subscriptions.$inferSelect
+
+/** Handed to the features whose resources belong to a subscription. */
+export type SubscriptionScope = typeof subscriptionScope
+
+/** Something in a subscription, by what a refusal calls it. */
+export type Resource = { name: 'site'; subscriptionId: number; ownerId: number }
+
+// Prepared: nearly every request of a customer begins with it.
+const defaultOfUser = prepared((queries) =>
+  queries
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.userId, given('userId')), eq(subscriptions.isDefault, true)))
+    .prepare(),
+)
+
+/** @throws AppError `not_found` */
+async function find(queries: Queries, id: number): Promise<Subscription> {
+  const [subscription] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
+  if (!subscription) throw new AppError('not_found', 'No such subscription')
+  return subscription
+}
+
+/** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+async function findOwn(queries: Queries, caller: Caller, id: number): Promise<Subscription> {
+  const subscription = await find(queries, id)
+  const bound = boundSubscriptionOf(caller)
+  if (bound !== undefined && id !== bound) {
+    throw new AppError('forbidden', `This API key is bound to subscription ${bound}`)
+  }
+  if (caller.role !== 'admin' && subscription.userId !== caller.userId) {
+    throw new AppError('forbidden', 'This subscription belongs to another customer')
+  }
+  return subscription
+}
+
+/**
+ * The contract's subscription context: the one that is named, else the one that the API key is bound to, else the
+ * customer's default.
+ *
+ * @returns undefined for an administrator who names none: all of them
+ * @throws AppError `not_found`, also for a customer who has none; `forbidden`
+ */
+async function resolve(queries: Queries, caller: Caller, named: number | undefined): Promise<Subscription | undefined> {
+  const id = named ?? boundSubscriptionOf(caller)
+  if (id !== undefined) return findOwn(queries, caller, id)
+  if (caller.role === 'admin') return undefined
+  const [subscription] = await defaultOfUser(queries).all({ userId: caller.userId })
+  if (!subscription) throw new AppError('not_found', 'You have no subscription; ask your provider for one')
+  return subscription
+}
+
+/**
+ * @param named the subscription that the request names: what is in another one is then not found
+ * @throws AppError `forbidden` for what is another customer's or beyond what the key is bound to; `not_found`
+ */
+async function requireVisible(
+  queries: Queries,
+  caller: Caller,
+  { name, subscriptionId, ownerId }: Resource,
+  named: number | undefined,
+): Promise<void> {
+  if (caller.role !== 'admin' && ownerId !== caller.userId) {
+    throw new AppError('forbidden', `This ${name} belongs to another customer`)
+  }
+  const bound = boundSubscriptionOf(caller)
+  if (bound !== undefined && subscriptionId !== bound) {
+    throw new AppError('forbidden', `This ${name} is not in subscription ${bound}, which this API key is bound to`)
+  }
+  if (named !== undefined && (await findOwn(queries, caller, named)).id !== subscriptionId) {
+    throw new AppError('not_found', `No such ${name} in this subscription`)
+  }
+}
+
+export const subscriptionScope = { find, findOwn, resolve, requireVisible }
