@@ -1,5 +1,7 @@
 /** Makes backups on time, as the settings say. */
 import type { Clock } from '../core/clock.ts'
+import { createSingleFlight } from '../jobs/single-flight.ts'
+import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'
 
 /** How often backups are made, in hours (0: never), and how many of them are kept. */
@@ -25,11 +27,10 @@ const HOUR_MS = 3_600_000
 const RETRY_MS = HOUR_MS
 
 export function createBackupSchedule({ clock, log, readSettings, madeAt, make }: BackupScheduleOptions) {
-  let timer: ReturnType<typeof setInterval> | undefined
+  let stopPolling: (() => Promise<void>) | undefined
   let seen: BackupSettings | undefined
   let sinceLookMs = 0
   let failedAt = Number.NEGATIVE_INFINITY
-  let making: Promise<void> | undefined
 
   /** Of the newest one; undefined where there is none. One from the future was made while the clock was wrong. */
   function newestAt(): number | undefined {
@@ -57,15 +58,9 @@ export function createBackupSchedule({ clock, log, readSettings, madeAt, make }:
     }
   }
 
-  /** Makes a backup if it is time for one. Resolves when that is done. Never throws. */
-  function look(): Promise<void> {
-    making ??= makeDue()
-      .catch((err) => log.error({ err }, 'backups: the settings could not be read'))
-      .finally(() => {
-        making = undefined
-      })
-    return making
-  }
+  const making = createSingleFlight(() =>
+    makeDue().catch((err) => log.error({ err }, 'backups: the settings could not be read')),
+  )
 
   async function poll(): Promise<void> {
     const values = await readSettings()
@@ -76,26 +71,26 @@ export function createBackupSchedule({ clock, log, readSettings, madeAt, make }:
     if (!isChanged && sinceLookMs < LOOK_MS) return
     sinceLookMs = 0
     if (isChanged) failedAt = Number.NEGATIVE_INFINITY
-    await look()
+    await making.join()
   }
 
   return {
-    look,
+    /** Makes a backup if it is time for one. Resolves when that is done. Never throws. */
+    look: making.join,
     newestAt,
 
     /** Begins to look: for the process that serves. */
     start(): void {
-      const pollSafely = () => poll().catch((err) => log.error({ err }, 'backups: settings not read'))
+      const failure = 'backups: settings not read'
       // Once now: what is changed from here on is a change.
-      pollSafely()
-      timer = setInterval(pollSafely, POLL_MS)
-      timer.unref()
+      poll().catch((err) => log.error({ err }, failure))
+      stopPolling = startTasks([{ everyMs: POLL_MS, run: poll, log, failure }])
     },
 
     /** A backup under way is finished first. */
     async stop(): Promise<void> {
-      clearInterval(timer)
-      await making
+      await stopPolling?.()
+      await making.idle()
     },
   }
 }

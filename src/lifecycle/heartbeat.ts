@@ -1,4 +1,6 @@
 /** The sign of life for a watchdog: only while the event loop turns in time and the database answers. */
+import { createSingleFlight } from '../jobs/single-flight.ts'
+import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'
 
 export type HeartbeatOptions = {
@@ -14,10 +16,18 @@ export type HeartbeatOptions = {
 const BEATS = 4
 
 /** @returns what ends it */
-export function startHeartbeat({ watchdogMs, probe, beat, log }: HeartbeatOptions): () => void {
+export function startHeartbeat({ watchdogMs, probe, beat, log }: HeartbeatOptions): () => Promise<void> {
   const intervalMs = watchdogMs / BEATS
   let due = performance.now() + intervalMs
-  let isProbing = false
+
+  const proving = createSingleFlight(async () => {
+    try {
+      await probe()
+      beat()
+    } catch (err) {
+      log.error({ err }, 'no sign of life: the database does not answer')
+    }
+  })
 
   async function tick(): Promise<void> {
     const lateMs = performance.now() - due
@@ -26,20 +36,9 @@ export function startHeartbeat({ watchdogMs, probe, beat, log }: HeartbeatOption
       log.warn({ lateMs: Math.round(lateMs) }, 'no sign of life: the event loop is late')
       return
     }
-    // Behind a probe that doesn't come back there is no use in another one.
-    if (isProbing) return
-    isProbing = true
-    try {
-      await probe()
-      beat()
-    } catch (err) {
-      log.error({ err }, 'no sign of life: the database does not answer')
-    } finally {
-      isProbing = false
-    }
+    // Not waited for: a probe that does not come back leaves out no tick, after which the event loop would seem late.
+    void proving.join()
   }
 
-  const beating = setInterval(tick, intervalMs)
-  beating.unref()
-  return () => clearInterval(beating)
+  return startTasks([{ everyMs: intervalMs, run: tick, log, failure: 'no sign of life' }])
 }

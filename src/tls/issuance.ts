@@ -1,6 +1,9 @@
 /** Has the certificate of an authority issued and renewed while the panel serves. */
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
+import { type Backoff, delayAfter } from '../jobs/backoff.ts'
+import { createSingleFlight } from '../jobs/single-flight.ts'
+import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'
 import { isRenewalDue, issueAndKeep, issuedCertificate } from '../tls/issued.ts'
 
@@ -14,45 +17,43 @@ export type IssuanceOptions = {
 
 const CHECK_MS = 60_000
 /** Authorities count failures: five an hour and name at Let's Encrypt. */
-const FIRST_RETRY_MS = 15 * 60_000
-const LONGEST_RETRY_MS = 12 * 60 * 60_000
+const RETRIES: Backoff = { firstDelayMs: 15 * 60_000, longestDelayMs: 12 * 60 * 60_000 }
 
 export function startIssuance({ config, clock, log, onIssued }: IssuanceOptions) {
-  let retryMs = FIRST_RETRY_MS
+  let failures = 0
   let notBefore = Number.NEGATIVE_INFINITY
-  let isOrdering = false
 
-  async function check(): Promise<void> {
-    if (isOrdering || clock.now() < notBefore || !isRenewalDue(issuedCertificate(config, clock), clock)) return
-    isOrdering = true
+  async function orderIfDue(): Promise<void> {
+    if (clock.now() < notBefore || !isRenewalDue(issuedCertificate(config, clock), clock)) return
     try {
       await issueAndKeep(config)
-      retryMs = FIRST_RETRY_MS
-      notBefore = Number.NEGATIVE_INFINITY
     } catch (error) {
+      const retryMs = delayAfter(RETRIES, ++failures)
       notBefore = clock.now() + retryMs
       const fields = { names: config.acmeDomains, reason: (error as Error).message, retryInSeconds: retryMs / 1000 }
       log.error(fields, 'certificate not issued')
-      retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS)
       return
-    } finally {
-      isOrdering = false
     }
+    failures = 0
+    notBefore = Number.NEGATIVE_INFINITY
     await onIssued()
   }
 
-  const checking = setInterval(check, CHECK_MS)
-  checking.unref()
+  const ordering = createSingleFlight(orderIfDue)
+  const stop = startTasks([
+    { everyMs: CHECK_MS, run: ordering.join, log, failure: 'the issued certificate was not checked' },
+  ])
 
   return {
-    check,
+    check: ordering.join,
 
     /** Tries at once, whatever failed before: the operator may have mended it. */
     retry(): Promise<void> {
       notBefore = Number.NEGATIVE_INFINITY
-      return check()
+      return ordering.join()
     },
 
-    stop: () => clearInterval(checking),
+    /** Resolves once an order under way is over, which may take minutes. */
+    stop,
   }
 }

@@ -1,4 +1,6 @@
 /** Keeps the served certificate in step with its files: renewed by the panel itself, by certbot or by hand. */
+import { createSingleFlight } from '../jobs/single-flight.ts'
+import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'
 import type { Certificate } from './pem.ts'
 
@@ -18,7 +20,6 @@ const CHECK_MS = 60_000
 
 export function createCertificateKeeper({ current, load, change, log }: CertificateKeeperOptions) {
   let complaint: string | undefined
-  let turn = Promise.resolve()
 
   async function look(): Promise<void> {
     try {
@@ -37,26 +38,19 @@ export function createCertificateKeeper({ current, load, change, log }: Certific
     }
   }
 
-  /** Looks now, after whatever look is under way. Never throws: with a bad certificate the one in use stays. */
-  function check(): Promise<void> {
-    turn = turn.then(look)
-    return turn
-  }
-
-  const checking = setInterval(check, CHECK_MS)
-  checking.unref()
+  const looking = createSingleFlight(look)
+  const stop = startTasks([{ everyMs: CHECK_MS, run: looking.next, log, failure: 'the certificate was not checked' }])
 
   return {
-    check,
+    /** Looks at the files as they are now. Never throws: with a bad certificate the one in use stays. */
+    check: looking.next,
 
     /** As `check`, and says again what was said before: somebody is waiting for the answer. */
     recheck(): Promise<void> {
       complaint = undefined
-      return check()
+      return looking.next()
     },
 
-    stop(): void {
-      clearInterval(checking)
-    },
+    stop,
   }
 }

@@ -3,14 +3,15 @@ import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import { given, prepared } from '../../db/prepared.ts'
 import type { Queries } from '../../db/store.ts'
 import { allowances } from '../../db/tables.ts'
+import { type Backoff, delayAfter } from '../../jobs/backoff.ts'
 
-export type AllowancePolicy = {
+/**
+ * The first delay comes after the last free use. One use is forgotten in each longest delay, so that an attack gets one use
+ * in each.
+ */
+export type AllowancePolicy = Backoff & {
   /** Uses without a delay. */
   free: number
-  /** The delay after the last free use, in milliseconds. It doubles with each use. */
-  firstDelayMs: number
-  /** The longest delay, in milliseconds. One use is forgotten in each such period, so an attack gets one use per period. */
-  longestDelayMs: number
 }
 
 /** What is stored of an allowance; times in milliseconds since the epoch. */
@@ -43,12 +44,9 @@ export function spendAllowance(
 export function nextUseAt(policy: AllowancePolicy, used: UsedAllowance | undefined, nowMs: number): number | undefined {
   // A use in the future was noted while the clock was ahead: nobody waits until that time comes.
   if (used === undefined || used.usedAt > nowMs) return undefined
-  const at = used.usedAt + delayAfter(policy, Math.ceil(usesOf(policy, used, nowMs)))
+  const uses = Math.ceil(usesOf(policy, used, nowMs))
+  const at = used.usedAt + (uses < policy.free ? 0 : delayAfter(policy, uses - policy.free + 1))
   return at > nowMs ? at : undefined
-}
-
-function delayAfter({ free, firstDelayMs, longestDelayMs }: AllowancePolicy, uses: number): number {
-  return uses < free ? 0 : Math.min(firstDelayMs * 2 ** (uses - free), longestDelayMs)
 }
 
 const isOfUser = eq(allowances.userId, given('userId'))

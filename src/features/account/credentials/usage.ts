@@ -6,6 +6,7 @@ import type { Credential } from '../../../core/principal.ts'
 import { given, prepared } from '../../../db/prepared.ts'
 import type { Store } from '../../../db/store.ts'
 import { apiKeys, sessions } from '../../../db/tables.ts'
+import { createSingleFlight } from '../../../jobs/single-flight.ts'
 import type { Log } from '../../../log/log.ts'
 
 /** Keys, and sessions, written in one transaction, for which everybody waits. */
@@ -32,7 +33,6 @@ export type Usage = ReturnType<typeof createUsage>
 export function createUsage({ store, clock, log }: { store: Store; clock: Clock; log: Log }) {
   const keys = new Map<number, number>()
   const seen = new Map<number, number>()
-  let writing: Promise<void> = Promise.resolve()
 
   /** The first of them, which are then no longer there. */
   function take(from: Map<number, number>): [number, number][] {
@@ -68,11 +68,7 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
     }
   }
 
-  /** Writes what has been recorded, after what is being written. */
-  function flush(): Promise<void> {
-    writing = writing.catch(() => undefined).then(write)
-    return writing
-  }
+  const writing = createSingleFlight(write)
 
   return {
     record(credential: Credential): void {
@@ -80,11 +76,12 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
       else seen.set(credential.sessionId, clock.now())
     },
 
-    flush,
+    /** Writes what has been recorded. @throws Error when the store does */
+    flush: writing.next,
 
     /** For whoever reads `lastUsedAt` or `lastSeenAt` next: where nothing can be written, an older time is told. */
     async settle(): Promise<void> {
-      await flush().catch((err) => log.error({ err }, 'usage not written'))
+      await writing.next().catch((err) => log.error({ err }, 'usage not written'))
     },
   }
 }

@@ -8,6 +8,7 @@ import { newToken, sha256 } from '../../../crypto/secret.ts'
 import { isPassing } from '../../../db/failures.ts'
 import type { Queries } from '../../../db/store.ts'
 import { passwordTokens, users } from '../../../db/tables.ts'
+import { createSingleFlight } from '../../../jobs/single-flight.ts'
 import type { Log } from '../../../log/log.ts'
 import { passwordLink } from '../../../mail/links.ts'
 import type { PutMail } from '../../../mail/outbox.ts'
@@ -56,7 +57,6 @@ export function createPasswordReset(options: PasswordResetOptions) {
    * lost because a client asked for the same email a moment before.
    */
   const waiting = new Map<string, ResetRequest>()
-  let answering = Promise.resolve()
 
   /** Tokens from earlier emails stay valid. @returns false when it is too early for another email */
   async function issue(
@@ -125,6 +125,8 @@ export function createPasswordReset(options: PasswordResetOptions) {
     }
   }
 
+  const answering = createSingleFlight(answerAll)
+
   return {
     /**
      * Only notes the request, so that it takes the same work and the same time for every address: looking up who has it,
@@ -140,9 +142,6 @@ export function createPasswordReset(options: PasswordResetOptions) {
     },
 
     /** Issues tokens for what was asked, and puts down the mails. Never throws; a failure is logged. */
-    flush(): Promise<void> {
-      answering = answering.then(answerAll)
-      return answering
-    },
+    flush: answering.next,
   }
 }

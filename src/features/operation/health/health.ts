@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
 import { isFull } from '../../../db/failures.ts'
+import { createSingleFlight } from '../../../jobs/single-flight.ts'
 import { diskSpace } from './disk-space.ts'
 
 export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
@@ -108,16 +109,9 @@ export function createHealth(options: HealthOptions) {
     }
   }
 
-  let looking: Promise<Checks> | undefined
-
   return {
-    /** One look at a time, for however many ask: where the database is slow, they must not queue up before it. */
-    check(): Promise<Checks> {
-      looking ??= look().finally(() => {
-        looking = undefined
-      })
-      return looking
-    },
+    /** One look for all who ask while it lasts: where the database is slow, they must not queue up before it. */
+    check: createSingleFlight(look).join,
   }
 }
 
