@@ -24,7 +24,7 @@ export const browserSettings: { [Key in keyof BrowserConfig]: Setting<BrowserCon
     type: 'text',
     default: 'host',
     parse: oneOf(...HSTS),
-    help: 'over TLS, tell browsers to use nothing but HTTPS for a year: off, host (the name of the panel), subdomains (and all names under it)',
+    help: 'over TLS, tell browsers to use only HTTPS for a year: off, host (for the name of the panel) or subdomains (for all names under it too)',
   },
   securityContact: {
     env: 'NCP_SECURITY_CONTACT',

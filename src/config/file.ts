@@ -31,7 +31,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
     }
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
-    return { path, entries: new Map(), problem: `${path}:${error.lineNumber}: is no TOML (${error.message})` }
+    return { path, entries: new Map(), problem: `${path}:${error.lineNumber}: is not valid TOML (${error.message})` }
   }
   return { path, entries }
 }

@@ -73,7 +73,7 @@ export function resolveSettings(
     if (setting.secret && places.length > 1) {
       // Of a password that is changed in one place and not in the other, nobody would know which one counts.
       const labels = places.map(({ label }) => label).join(' and ')
-      mistakes.push({ text: `${labels}: give only one of them`, line: places.find(({ line }) => line)?.line })
+      mistakes.push({ text: `${labels}: set only one of them`, line: places.find(({ line }) => line)?.line })
       continue
     }
     try {

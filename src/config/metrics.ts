@@ -15,14 +15,14 @@ export const metricsSettings: { [Key in keyof MetricsConfig]: Setting<MetricsCon
     type: 'text',
     default: '127.0.0.1',
     parse: text,
-    help: 'address of the metrics; beyond this machine they need a token',
+    help: 'address to serve metrics on; one that other machines can reach requires a token',
   },
   metricsPort: {
     env: 'NCP_METRICS_PORT',
     type: 'number',
     default: undefined,
     parse: integer(0, 65_535),
-    help: 'port of the metrics, which Prometheus reads at /metrics; 0 takes a free one (default: no metrics)',
+    help: 'port to serve metrics on, for Prometheus at /metrics; 0 picks a free one (default: no metrics)',
   },
   metricsToken: {
     env: 'NCP_METRICS_TOKEN',
@@ -30,7 +30,7 @@ export const metricsSettings: { [Key in keyof MetricsConfig]: Setting<MetricsCon
     secret: true,
     default: undefined,
     parse: bearerToken,
-    help: 'token that the metrics ask for, as Authorization: Bearer; openssl rand -hex 32 makes one',
+    help: 'bearer token required to read the metrics; create one with openssl rand -hex 32',
   },
 }
 

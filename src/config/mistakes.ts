@@ -44,7 +44,7 @@ export function unknownKeys(file: ConfigFile | undefined): Mistake[] {
 
 function keyRule(key: string, known: string[], secrets: string[]): string {
   if (secrets.includes(key)) {
-    return `is a secret; write it into a file of its own, and the path of that to ${key}_file`
+    return `is a secret; put it in a file of its own, and set ${key}_file to the path of that file`
   }
   if (key.includes('.')) {
     const whole = [key.replaceAll('.', '_'), key.split('.').at(-1) ?? key].find((name) => known.includes(name))
@@ -54,7 +54,7 @@ function keyRule(key: string, known: string[], secrets: string[]): string {
 }
 
 function tableRule(key: string): string {
-  return `[${key}]: settings have no groups; remove this line and give each setting its whole name (see ncp config show)`
+  return `[${key}]: settings have no groups; remove this line and use the full name of each setting (see ncp config show)`
 }
 
 function meant(name: string, known: string[]): string {
@@ -74,33 +74,33 @@ export function contradictions(config: Partial<Config>, lineOf: (key: keyof Conf
   // A value that broke its own rule is not there at all, and has been named already.
   const isMissing = (key: keyof Config) => key in config && config[key] === undefined
   if (tlsCert !== undefined && isMissing('tlsKey'))
-    add('tlsCert', 'a certificate needs its key: give --tls-key (tls_key) too')
+    add('tlsCert', 'a certificate needs its key: set --tls-key (tls_key) too')
   if (tlsKey !== undefined && isMissing('tlsCert'))
-    add('tlsKey', 'a key needs its certificate: give --tls-cert (tls_cert) too')
+    add('tlsKey', 'a key needs its certificate: set --tls-cert (tls_cert) too')
   if (tls === false && tlsCert !== undefined) {
-    add('tls', `turns TLS off, but ${labelOf(config, 'tlsCert')} gives a certificate; remove one of them`)
+    add('tls', `turns TLS off, but ${labelOf(config, 'tlsCert')} sets a certificate; remove one of them`)
   }
   if (acmeDomains.length > 0 && tls === false) {
     add(
       'acmeDomains',
-      `asks an authority for a certificate, but ${labelOf(config, 'tls')} turns TLS off; remove one of them`,
+      `requests a certificate from an authority, but ${labelOf(config, 'tls')} turns TLS off; remove one of them`,
     )
   }
   if (acmeDomains.length > 0 && tlsCert !== undefined) {
     add(
       'acmeDomains',
-      `asks an authority for a certificate, but ${labelOf(config, 'tlsCert')} gives one; remove one of them`,
+      `requests a certificate from an authority, but ${labelOf(config, 'tlsCert')} sets one; remove one of them`,
     )
   }
   for (const key of ['mailFrom', 'publicUrl'] as const) {
     if (mailServer && isMissing(key)) {
-      add('mailServer', `to send emails, give ${schema[key].env} (${fileKeyOf(schema[key])}) too`)
+      add('mailServer', `to send emails, set ${schema[key].env} (${fileKeyOf(schema[key])}) too`)
     }
   }
   if (lacksMetricsToken(config)) {
     add(
       'metricsHost',
-      'is beyond this machine, where the metrics need a token: give NCP_METRICS_TOKEN_FILE, or use 127.0.0.1',
+      'other machines can reach this address, so the metrics need a token: set NCP_METRICS_TOKEN_FILE, or use 127.0.0.1',
     )
   }
   return mistakes

@@ -105,9 +105,9 @@ function textOf(value: unknown, type: Setting<unknown>['type']): string {
       throw new Error('must be true or false, without quotes')
     case 'list':
       if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(',')
-      throw new Error('must be an array of texts, as in ["one", "two"]')
+      throw new Error('must be an array of strings, as in ["one", "two"]')
     case 'text':
       if (typeof value === 'string') return value
-      throw new Error('must be text, in quotes')
+      throw new Error('must be a string, in quotes')
   }
 }

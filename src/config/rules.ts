@@ -61,7 +61,7 @@ export function origins(value: string): string[] {
   const listed = value.split(',').flatMap((entry) => entry.trim() || [])
   if (!listed.every(isPageOrigin)) {
     throw new Error(
-      'must be origins, separated by commas, as a browser sends them: https://app.example.com or https://app.example.com:8443, in lower case, without a path, a final slash or the default port (http:// for this machine only; * and null are never allowed)',
+      'must be origins, separated by commas, as a browser sends them: https://app.example.com or https://app.example.com:8443, in lower case, without a path, a trailing slash or the default port (http:// for this machine only; * and null are never allowed)',
     )
   }
   return [...new Set(listed)]
@@ -76,7 +76,7 @@ function isPageOrigin(text: string): boolean {
 /** A credential that a header can carry (RFC 6750 §2.1), too long to be guessed. */
 export function bearerToken(value: string): string {
   if (!/^[A-Za-z0-9\-._~+/]{32,256}$/.test(value)) {
-    throw new Error('must be 32 to 256 characters, of letters, digits and -._~+/ alone')
+    throw new Error('must be 32 to 256 characters, only letters, digits and -._~+/')
   }
   return value
 }
@@ -111,7 +111,7 @@ export function sender(value: string): string {
 export function publicUrl(value: string): string {
   const url = URL.parse(value)
   if (!url || !isPrivate(url) || url.username + url.password + url.search + url.hash !== '' || /[?#@]/.test(value)) {
-    throw new Error('must be an https:// URL without user, query and fragment (http:// for this machine only)')
+    throw new Error('must be an https:// URL without user, query or fragment (http:// for this machine only)')
   }
   return url.href.replace(/\/+$/, '')
 }

@@ -36,12 +36,14 @@ export function sha256(text: string): string {
  */
 export function loadSecret(path: string, options: { create: boolean }): Buffer {
   if (!existsSync(path)) {
-    if (!options.create) throw new Error(`The secret ${path} is missing; restore it from your backup`)
+    if (!options.create) throw new Error(`the secret ${path} is missing: restore it from a backup`)
     writePrivateFile(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
   }
   const text = read(path).trim()
   if (!/^([0-9a-f]{2})*$/i.test(text) || text.length < SECRET_BYTES * 2) {
-    throw new Error(`The secret ${path} must hold at least ${SECRET_BYTES} bytes in hex (RFC 7518 §3.2); it doesn't`)
+    throw new Error(
+      `the secret ${path} is not valid: it must contain at least ${SECRET_BYTES} bytes in hex (RFC 7518 §3.2)`,
+    )
   }
   return Buffer.from(text, 'hex')
 }
@@ -50,7 +52,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Error(`The secret ${path} can't be read (${(error as NodeJS.ErrnoException).code})`)
+    throw new Error(`cannot read the secret ${path} (${(error as NodeJS.ErrnoException).code})`)
   }
 }
 

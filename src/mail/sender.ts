@@ -16,7 +16,7 @@ export function parseSender(text: string): Sender {
   const address = open === -1 ? trimmed : trimmed.slice(open + 1, -1).trim()
   const name = open === -1 ? '' : unquoted(trimmed.slice(0, open).trim())
   if (!isEmailAddress(address) || name.length > NAME_LENGTH || /[\p{Cc}<>"]/u.test(name)) {
-    throw new Error('must be an email address, or a name and the address: Example Hosting <panel@example.com>')
+    throw new Error('must be an email address, or a name and an address: Example Hosting <panel@example.com>')
   }
   return { name: name === '' ? undefined : name, address }
 }

@@ -11,7 +11,7 @@ export type MailServer = {
 
 /** Submission, RFC 6409 §3.1 and RFC 8314 §3.3. */
 const DEFAULT_PORT = { 'smtp:': 587, 'smtps:': 465 }
-const RULE = 'must be smtp:// or smtps://, with user:password@ (percent-encoded) or without, a host, and a port or none'
+const RULE = 'must be smtp:// or smtps:// with a host, and optionally user:password@ (percent-encoded) and a port'
 
 /**
  * @param text `smtps://user:password@mail.example.com:465`

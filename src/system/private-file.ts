@@ -41,13 +41,13 @@ export function requireOwnDirectory(path: string): void {
   const mode = modeOf(path)
   if (mode === undefined || (mode & OTHERS_WRITE) === 0) return
   throw new Error(
-    `${path} can be written by every user of this machine (mode ${octal(mode)}), who could replace the database: run 'chmod o-w ${path}'`,
+    `every user of this machine can write to ${path} (mode ${octal(mode)}) and could replace the database: run 'chmod o-w ${path}'`,
   )
 }
 
 function openToOthers(path: string, mode: number, change: string): Error {
   return new Error(
-    `${path} is open to other users of this machine (mode ${octal(mode)}): run 'chmod ${change} ${path}', and replace the secret if anybody may have read it`,
+    `${path} is open to other users of this machine (mode ${octal(mode)}): run 'chmod ${change} ${path}', and replace the secret if someone may have read it`,
   )
 }
 

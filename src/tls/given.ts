@@ -61,8 +61,8 @@ function readPem<Read>(label: string, path: string, kind: Kind, read: (pem: stri
 
 function unusable(pem: string, { name, other, otherName }: Kind): string {
   if (ENCRYPTED.test(pem)) {
-    return 'is protected by a passphrase, which nobody can type at a start; remove it: openssl pkey -in FILE -out NEW'
+    return 'is protected by a passphrase, which the panel cannot ask for; remove it: openssl pkey -in FILE -out NEW'
   }
-  if (other.test(pem)) return `holds ${otherName}, not a ${name}; give each file to its own setting`
-  return `holds no ${name} in PEM`
+  if (other.test(pem)) return `contains ${otherName}, not a ${name}; check which file belongs to which setting`
+  return `contains no ${name} in PEM`
 }

@@ -14,7 +14,7 @@ export type Certificate = {
   expiresAt: number
 }
 
-/** @throws Error when `cert` holds no certificate in PEM */
+/** @throws Error when `cert` contains no certificate in PEM */
 export function describeCertificate(cert: string, key: string, path: string): Certificate {
   const { fingerprint256, validTo } = new X509Certificate(cert)
   return { cert, key, path, fingerprint: fingerprint256, expiresAt: Date.parse(validTo) }

@@ -140,10 +140,10 @@ describe('is refused, with its line:', () => {
     ['\n\nport = 80.5', '3: port: must be a number from 0 to 65535'],
     ['port = "8443"', '1: port: must be a number, without quotes'],
     ['tls = "false"', '1: tls: must be true or false, without quotes'],
-    ['host = 1', '1: host: must be text, in quotes'],
-    ['host = 1979-05-27', '1: host: must be text, in quotes'],
-    ['trusted_proxies = "::1"', '1: trusted_proxies: must be an array of texts, as in ["one", "two"]'],
-    ['trusted_proxies = [1]', '1: trusted_proxies: must be an array of texts, as in ["one", "two"]'],
+    ['host = 1', '1: host: must be a string, in quotes'],
+    ['host = 1979-05-27', '1: host: must be a string, in quotes'],
+    ['trusted_proxies = "::1"', '1: trusted_proxies: must be an array of strings, as in ["one", "two"]'],
+    ['trusted_proxies = [1]', '1: trusted_proxies: must be an array of strings, as in ["one", "two"]'],
     ['trusted_proxies = ["x"]', '1: trusted_proxies: must be addresses or CIDR ranges, separated by commas'],
     ['prot = 1', '1: prot: is not a known setting; did you mean port?'],
     ['PORT = 1', '1: PORT: is not a known setting; did you mean port?'],
@@ -152,7 +152,7 @@ describe('is refused, with its line:', () => {
     ['smtp_url_flie = ""', '1: smtp_url_flie: is not a known setting; did you mean smtp_url_file?'],
     [
       '# limits\n[limit]\nlogin = 1',
-      '2: [limit]: settings have no groups; remove this line and give each setting its whole name (see ncp config show)',
+      '2: [limit]: settings have no groups; remove this line and use the full name of each setting (see ncp config show)',
     ],
     ['[server]\nport = 3443', '1: [server]: settings have no groups'],
     ['[[port]]\n', '1: [port]: settings have no groups'],
@@ -161,12 +161,12 @@ describe('is refused, with its line:', () => {
     ['server.name = 1', '1: server.name: settings have no groups'],
     ['config = "other.toml"', '1: config: is not a known setting'],
     ['__proto__ = 1', '1: __proto__: is not a known setting'],
-    ['port = 1\nport = 2', '2: is no TOML (Defining a key multiple times is invalid)'],
-    ['port = 1\nhost = "x', '2: is no TOML (Unterminated string constant)'],
-    ['\ntls_cert = "cert.pem"', '2: tls_cert: a certificate needs its key: give --tls-key (tls_key) too'],
+    ['port = 1\nport = 2', '2: is not valid TOML (Defining a key multiple times is invalid)'],
+    ['port = 1\nhost = "x', '2: is not valid TOML (Unterminated string constant)'],
+    ['\ntls_cert = "cert.pem"', '2: tls_cert: a certificate needs its key: set --tls-key (tls_key) too'],
     [
       'tls_cert = "cert.pem"\ntls_key = "key.pem"\ntls = false',
-      '3: tls: turns TLS off, but FILE:1: tls_cert gives a certificate; remove one of them',
+      '3: tls: turns TLS off, but FILE:1: tls_cert sets a certificate; remove one of them',
     ],
   ])('%j', async (toml, problem) => {
     const found = await problems(toml)
@@ -216,14 +216,14 @@ describe('a secret', () => {
 
   test('that is given twice is refused, and not guessed', async () => {
     const twice = { ...WITH_MAIL, NCP_SMTP_URL: SMTP_URL, NCP_SMTP_URL_FILE: file }
-    expect(await problems('', twice)).toEqual(['NCP_SMTP_URL and NCP_SMTP_URL_FILE: give only one of them'])
+    expect(await problems('', twice)).toEqual(['NCP_SMTP_URL and NCP_SMTP_URL_FILE: set only one of them'])
     const toml = `smtp_url_file = "${file}"`
     expect(await problems(toml, { ...WITH_MAIL, NCP_SMTP_URL: SMTP_URL })).toEqual([
-      'NCP_SMTP_URL and 1: smtp_url_file: give only one of them',
+      'NCP_SMTP_URL and 1: smtp_url_file: set only one of them',
     ])
     writeFileSync(join(credentials, 'smtp_url'), SMTP_URL)
     expect(await problems('', { ...WITH_MAIL, NCP_SMTP_URL_FILE: file, CREDENTIALS_DIRECTORY: credentials })).toEqual([
-      'NCP_SMTP_URL_FILE and credential smtp_url: give only one of them',
+      'NCP_SMTP_URL_FILE and credential smtp_url: set only one of them',
     ])
     rmSync(join(credentials, 'smtp_url'))
   })
@@ -231,7 +231,7 @@ describe('a secret', () => {
   test('has no place in the configuration itself', async () => {
     const found = await problems(`smtp_url = "${SMTP_URL}"`)
     expect(found).toEqual([
-      '1: smtp_url: is a secret; write it into a file of its own, and the path of that to smtp_url_file',
+      '1: smtp_url: is a secret; put it in a file of its own, and set smtp_url_file to the path of that file',
     ])
   })
 

@@ -165,25 +165,25 @@ describe('is refused:', () => {
       'https://app.example.com, *',
     ].map((origins): [Record<string, string>, string] => [
       { NCP_CORS_ORIGINS: origins },
-      'NCP_CORS_ORIGINS: must be origins, separated by commas, as a browser sends them: https://app.example.com or https://app.example.com:8443, in lower case, without a path, a final slash or the default port (http:// for this machine only; * and null are never allowed)',
+      'NCP_CORS_ORIGINS: must be origins, separated by commas, as a browser sends them: https://app.example.com or https://app.example.com:8443, in lower case, without a path, a trailing slash or the default port (http:// for this machine only; * and null are never allowed)',
     ]),
-    [{ NCP_TLS_CERT: 'cert.pem' }, 'NCP_TLS_CERT: a certificate needs its key: give --tls-key (tls_key) too'],
-    [{ NCP_TLS_KEY: 'key.pem' }, 'NCP_TLS_KEY: a key needs its certificate: give --tls-cert (tls_cert) too'],
+    [{ NCP_TLS_CERT: 'cert.pem' }, 'NCP_TLS_CERT: a certificate needs its key: set --tls-key (tls_key) too'],
+    [{ NCP_TLS_KEY: 'key.pem' }, 'NCP_TLS_KEY: a key needs its certificate: set --tls-cert (tls_cert) too'],
     [
       { NCP_TLS: 'false', NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
-      'NCP_TLS: turns TLS off, but NCP_TLS_CERT gives a certificate; remove one of them',
+      'NCP_TLS: turns TLS off, but NCP_TLS_CERT sets a certificate; remove one of them',
     ],
     [
       { NCP_METRICS_TOKEN: 'short' },
-      'NCP_METRICS_TOKEN: must be 32 to 256 characters, of letters, digits and -._~+/ alone',
+      'NCP_METRICS_TOKEN: must be 32 to 256 characters, only letters, digits and -._~+/',
     ],
     [
       { NCP_METRICS_TOKEN: `${'t'.repeat(40)} x` },
-      'NCP_METRICS_TOKEN: must be 32 to 256 characters, of letters, digits and -._~+/ alone',
+      'NCP_METRICS_TOKEN: must be 32 to 256 characters, only letters, digits and -._~+/',
     ],
     ...['0.0.0.0', '::', '192.0.2.1', 'node.example.com'].map((host): [Record<string, string>, string] => [
       { NCP_METRICS_PORT: '9443', NCP_METRICS_HOST: host },
-      'NCP_METRICS_HOST: is beyond this machine, where the metrics need a token: give NCP_METRICS_TOKEN_FILE, or use 127.0.0.1',
+      'NCP_METRICS_HOST: other machines can reach this address, so the metrics need a token: set NCP_METRICS_TOKEN_FILE, or use 127.0.0.1',
     ]),
     [{ NCP_ACME_DOMAINS: 'localhost' }, 'NCP_ACME_DOMAINS: must be full domain names in ASCII, separated by commas'],
     [
@@ -194,11 +194,11 @@ describe('is refused:', () => {
     [{ NCP_ACME_DIRECTORY: 'http://ca.example.com/' }, 'NCP_ACME_DIRECTORY: must be an https:// URL'],
     [
       { NCP_ACME_DOMAINS: 'a.example.com', NCP_TLS: 'false' },
-      'NCP_ACME_DOMAINS: asks an authority for a certificate, but NCP_TLS turns TLS off; remove one of them',
+      'NCP_ACME_DOMAINS: requests a certificate from an authority, but NCP_TLS turns TLS off; remove one of them',
     ],
     [
       { NCP_ACME_DOMAINS: 'a.example.com', NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
-      'NCP_ACME_DOMAINS: asks an authority for a certificate, but NCP_TLS_CERT gives one; remove one of them',
+      'NCP_ACME_DOMAINS: requests a certificate from an authority, but NCP_TLS_CERT sets one; remove one of them',
     ],
     [{ NCP_LIMIT_USERS: '200' }, 'NCP_LIMIT_USERS: is not a known setting; did you mean NCP_LIMIT_USER?'],
     [{ NCP_: '' }, 'NCP_: is not a known setting'],
@@ -218,7 +218,7 @@ describe('is refused:', () => {
       'NCP_FOO: is not a known setting',
       'NCP_PORT: must be a number from 0 to 65535',
       'NCP_TLS: must be one of true, false',
-      'NCP_TLS_KEY: a key needs its certificate: give --tls-cert (tls_cert) too',
+      'NCP_TLS_KEY: a key needs its certificate: set --tls-cert (tls_cert) too',
     ])
   })
 

@@ -22,7 +22,7 @@ describe('a secret file', () => {
   })
 
   test('that is missing is not made again behind the operator’s back', () => {
-    expect(() => loadSecret(join(directory, 'missing.key'), { create: false })).toThrow('restore it from your backup')
+    expect(() => loadSecret(join(directory, 'missing.key'), { create: false })).toThrow('restore it from a backup')
   })
 
   test.each(['', 'changeme', 'ab'.repeat(31), 'zz'.repeat(32), `${'ab'.repeat(32)}c`])(
@@ -36,7 +36,7 @@ describe('a secret file', () => {
       } catch (error) {
         message = (error as Error).message
       }
-      expect(message).toContain('must hold at least 32 bytes in hex')
+      expect(message).toContain('must contain at least 32 bytes in hex')
       if (text !== '') expect(message).not.toContain(text)
       expect(readFileSync(path, 'utf8')).toBe(text)
     },
@@ -45,7 +45,7 @@ describe('a secret file', () => {
   test('that can not be read stops the start', () => {
     const path = join(directory, 'folder.key')
     mkdirSync(path)
-    expect(() => loadSecret(path, { create: true })).toThrow("folder.key can't be read (EISDIR)")
+    expect(() => loadSecret(path, { create: true })).toThrow(/^cannot read the secret .*folder\.key \(EISDIR\)$/)
   })
 })
 

@@ -23,5 +23,5 @@ test.each([
   'A <>',
   `${'x'.repeat(101)} <a@example.com>`,
 ])('%j is refused with the rule', (text) => {
-  expect(() => parseSender(text)).toThrow('a name and the address')
+  expect(() => parseSender(text)).toThrow('a name and an address')
 })

@@ -3,9 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { loadConfig } from '../../src/config/load.ts'
 import { parseMailServer } from '../../src/mail/server.ts'
 
-const URL_RULE =
-  'must be smtp:// or smtps://, with user:password@ (percent-encoded) or without, a host, and a port or none'
-const PUBLIC_URL_RULE = 'must be an https:// URL without user, query and fragment (http:// for this machine only)'
+const URL_RULE = 'must be smtp:// or smtps:// with a host, and optionally user:password@ (percent-encoded) and a port'
+const PUBLIC_URL_RULE = 'must be an https:// URL without user, query or fragment (http:// for this machine only)'
 
 const complete = {
   NCP_SMTP_URL: 'smtp://mail.example.com',
@@ -107,8 +106,8 @@ describe('a mail server', () => {
   test('wants both of them', () => {
     const { NCP_SMTP_URL } = complete
     expect(problemsOf({ NCP_SMTP_URL }).split('\n')).toEqual([
-      'NCP_SMTP_URL: to send emails, give NCP_MAIL_FROM (mail_from) too',
-      'NCP_SMTP_URL: to send emails, give NCP_PUBLIC_URL (public_url) too',
+      'NCP_SMTP_URL: to send emails, set NCP_MAIL_FROM (mail_from) too',
+      'NCP_SMTP_URL: to send emails, set NCP_PUBLIC_URL (public_url) too',
     ])
   })
 
@@ -116,7 +115,7 @@ describe('a mail server', () => {
     'refuses the sender %j',
     (from) => {
       expect(problemsOf({ ...complete, NCP_MAIL_FROM: from })).toBe(
-        'NCP_MAIL_FROM: must be an email address, or a name and the address: Example Hosting <panel@example.com>',
+        'NCP_MAIL_FROM: must be an email address, or a name and an address: Example Hosting <panel@example.com>',
       )
     },
   )

@@ -266,13 +266,13 @@ describe('a start', () => {
     test('with a short secret, which is not shown', async () => {
       writeFileSync(here.inData('jwt.key'), secret.slice(0, 62))
       const refusal = await start()
-      expectRefusal(refusal, 1, /^ncp: .*data\/jwt\.key must hold at least 32 bytes/)
+      expectRefusal(refusal, 1, /^ncp: .*data\/jwt\.key is not valid: it must contain at least 32 bytes/)
       expect(refusal.stderr).not.toContain(secret.slice(0, 16))
     })
 
     test('with a secret that is not hex', async () => {
       writeFileSync(here.inData('jwt.key'), 'z'.repeat(64))
-      expectRefusal(await start(), 1, /^ncp: .*data\/jwt\.key must hold/)
+      expectRefusal(await start(), 1, /^ncp: .*data\/jwt\.key is not valid/)
     })
 
     test('without the secret of a database with users, and makes no new one', async () => {
@@ -314,23 +314,23 @@ describe('a start', () => {
       [['--host', '192.0.2.1'], '--host: is no address of this machine'],
       [['--host', 'nowhere.invalid'], '--host: is no address of this machine'],
       [['--port', '65536'], '--port: must be a number from 0 to 65535'],
-      [['--tls-cert', 'ncp'], '--tls-cert: a certificate needs its key: give --tls-key (tls_key) too'],
+      [['--tls-cert', 'ncp'], '--tls-cert: a certificate needs its key: set --tls-key (tls_key) too'],
       [
         ['--no-tls', '--tls-cert', 'ncp', '--tls-key', 'ncp'],
-        '--no-tls: turns TLS off, but --tls-cert gives a certificate; remove one of them',
+        '--no-tls: turns TLS off, but --tls-cert sets a certificate; remove one of them',
       ],
       [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], '--tls-cert: cannot read none.pem (ENOENT)'],
       [
         ['--tls-cert', 'data/jwt.key', '--tls-key', 'data/tls/key.pem'],
-        '--tls-cert: data/jwt.key holds no certificate in PEM',
+        '--tls-cert: data/jwt.key contains no certificate in PEM',
       ],
       [
         ['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'data/jwt.key'],
-        '--tls-key: data/jwt.key holds no private key in PEM',
+        '--tls-key: data/jwt.key contains no private key in PEM',
       ],
       [
         ['--tls-cert', 'data/tls/key.pem', '--tls-key', 'data/tls/cert.pem'],
-        '--tls-cert: data/tls/key.pem holds a key, not a certificate; give each file to its own setting',
+        '--tls-cert: data/tls/key.pem contains a key, not a certificate; check which file belongs to which setting',
       ],
     ])('with %j', async (args, message) => {
       expectRefusal(await start(args), 3, `ncp: ${message}\n`)
@@ -343,7 +343,7 @@ describe('a start', () => {
         writeFileSync(here.path('locked.pem'), privateKey.export({ ...secret, type }))
         const refused = await start(['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'locked.pem'])
         const message =
-          'is protected by a passphrase, which nobody can type at a start; remove it: openssl pkey -in FILE -out NEW'
+          'is protected by a passphrase, which the panel cannot ask for; remove it: openssl pkey -in FILE -out NEW'
         expectRefusal(refused, 3, `ncp: --tls-key: locked.pem ${message}\n`)
       }
     })

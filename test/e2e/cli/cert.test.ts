@@ -46,7 +46,7 @@ test('show tells of the given one as well, and of what is wrong with it', async 
   const pair = ['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'data/tls/key.pem']
   expect((await here.run(['cert', 'show', ...pair])).stdout).toContain(own().fingerprint256)
   const { exitCode, stderr } = await here.run(['cert', 'show', ...pair.with(3, 'data/jwt.key')])
-  expect([exitCode, stderr]).toEqual([3, 'ncp: --tls-key: data/jwt.key holds no private key in PEM\n'])
+  expect([exitCode, stderr]).toEqual([3, 'ncp: --tls-key: data/jwt.key contains no private key in PEM\n'])
 })
 
 test('renew makes another one that the running panel takes, and that belongs to the panel', async () => {

@@ -82,7 +82,7 @@ test('the help and the manual page say of --no-tls what it does', async () => {
   for (const args of [['serve', '--help'], ['man']]) {
     const { stdout } = await here.run(args)
     const text = stdout.replaceAll('\\-', '-').replaceAll(/\s+/g, ' ')
-    expect(text).toMatch(/--no-tls (\.?\w+ )?serve plain HTTP, for a proxy in front that terminates TLS/i)
+    expect(text).toMatch(/--no-tls (\.?\w+ )?serve plain HTTP, behind a proxy that terminates TLS/i)
   }
 })
 

@@ -83,7 +83,7 @@ tried.toml:4: limit_user: must be a number from 1 to 1000000
   test('looks into the certificate, as the start does', async () => {
     const { exitCode, stderr } = await validate('tls_cert = "ncp.toml"\ntls_key = "ncp.toml"\n')
     // By the line that named it, as every mistake of the file.
-    expect([exitCode, stderr]).toEqual([3, 'ncp: tried.toml:1: tls_cert: ncp.toml holds no certificate in PEM\n'])
+    expect([exitCode, stderr]).toEqual([3, 'ncp: tried.toml:1: tls_cert: ncp.toml contains no certificate in PEM\n'])
   })
 })
 
@@ -101,5 +101,5 @@ test('serve refuses a file that it does not understand', async () => {
   writeFileSync(here.path('broken.toml'), 'port = 1\nport = 2\n')
   const { exitCode, stdout, stderr } = await here.run(['serve', '--config', 'broken.toml'])
   expect([exitCode, stdout]).toEqual([3, ''])
-  expect(stderr).toStartWith('ncp: broken.toml:2: is no TOML')
+  expect(stderr).toStartWith('ncp: broken.toml:2: is not valid TOML')
 })

@@ -152,7 +152,7 @@ describe.skipIf(!canMount)('a data directory that can not be written', () => {
     await (await here.serve(PLAIN)).stop()
     cleanUp.push(makeReadOnly(here.inData()))
     const message =
-      /^ncp: data\/ncp\.db can't be written \((EROFS|SQLITE_READONLY\w*)\): the panel writes to its data directory, which must be its own\n$/
+      /^ncp: data\/ncp\.db cannot be written \((EROFS|SQLITE_READONLY\w*)\): the panel writes to its data directory, which must be its own\n$/
     expect(await start()).toMatch(message)
     expect(await refusal('user', 'list')).toMatch(message)
   })
@@ -238,7 +238,7 @@ describe('a secret that is', () => {
   test('missing is told, with the database of its seeds there, and not made anew', async () => {
     await (await here.serve(PLAIN)).stop()
     rmSync(here.inData('totp.key'))
-    expect(await start()).toBe('ncp: The secret data/totp.key is missing; restore it from your backup\n')
+    expect(await start()).toBe('ncp: the secret data/totp.key is missing: restore it from a backup\n')
     expect(readdirSync(here.inData())).not.toContain('totp.key')
   })
 })

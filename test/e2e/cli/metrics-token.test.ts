@@ -116,6 +116,6 @@ test('is required beyond this machine: the panel does not start without, and say
   })
   expect([exitCode, stderr]).toEqual([
     3,
-    'ncp: NCP_METRICS_HOST: is beyond this machine, where the metrics need a token: give NCP_METRICS_TOKEN_FILE, or use 127.0.0.1\n',
+    'ncp: NCP_METRICS_HOST: other machines can reach this address, so the metrics need a token: set NCP_METRICS_TOKEN_FILE, or use 127.0.0.1\n',
   ])
 })

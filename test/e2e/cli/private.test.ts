@@ -36,7 +36,7 @@ describe('a key of the panel', () => {
       expect([refused.exitCode, refused.stdout, refused.stderr]).toEqual([
         1,
         '',
-        `ncp: data/${name} is open to other users of this machine (mode ${written}): run 'chmod 600 data/${name}', and replace the secret if anybody may have read it\n`,
+        `ncp: data/${name} is open to other users of this machine (mode ${written}): run 'chmod 600 data/${name}', and replace the secret if someone may have read it\n`,
       ])
     }
     chmodSync(here.inData(name), 0o600)
@@ -56,7 +56,7 @@ test('a data directory that everybody can write is refused; one that everybody c
   const { exitCode, stderr } = await start()
   expect([exitCode, stderr]).toEqual([
     1,
-    "ncp: ./data can be written by every user of this machine (mode 0777), who could replace the database: run 'chmod o-w ./data'\n",
+    "ncp: every user of this machine can write to ./data (mode 0777) and could replace the database: run 'chmod o-w ./data'\n",
   ])
   chmodSync(here.inData(), 0o755)
   expect(await started()).toBe(0)

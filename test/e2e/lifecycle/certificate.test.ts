@@ -106,7 +106,7 @@ test('that is bad changes nothing, and the log says why', async () => {
   const { stderr } = panel
   writeFileSync(here.path('given', 'cert.pem'), 'half a file')
   panel.signal('SIGHUP')
-  await until('the complaint', () => stderr().includes('--tls-cert: given/cert.pem holds no certificate in PEM'))
+  await until('the complaint', () => stderr().includes('--tls-cert: given/cert.pem contains no certificate in PEM'))
   expect(stderr()).toContain('certificate not changed: the one in use stays')
   expect(await servedBy(panel)).toBe(good)
 
