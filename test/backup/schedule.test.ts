@@ -1,7 +1,6 @@
 /** When a backup is due: by the settings, by what there is, and after one that failed. */
 import { beforeEach, expect, test } from 'bun:test'
-import { type BackupSchedule, createBackupSchedule } from '../../src/backup/schedule.ts'
-import type { SettingValues } from '../../src/features/operation/settings/settings.ts'
+import { type BackupSchedule, type BackupSettings, createBackupSchedule } from '../../src/backup/schedule.ts'
 import { createTestClock, type TestClock } from '../harness/clock.ts'
 import { createTestLog, type TestLog } from '../harness/log.ts'
 
@@ -12,7 +11,7 @@ let log: TestLog
 let made: number[]
 let kept: number[]
 let failure: Error | undefined
-let settings: Pick<SettingValues, 'backupIntervalHours' | 'backupKeep'>
+let settings: BackupSettings
 let schedule: BackupSchedule
 beforeEach(() => {
   clock = createTestClock()
@@ -24,7 +23,7 @@ beforeEach(() => {
   schedule = createBackupSchedule({
     clock,
     log,
-    readSettings: async () => settings as SettingValues,
+    readSettings: async () => settings,
     madeAt: () => made,
     async make(keep) {
       if (failure) throw failure

@@ -3,8 +3,9 @@ import { Elysia } from 'elysia'
 import { preconditionOf, sendChanged, sendResource } from '../../../http/conditional.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
-import { ChangeSettings, SettingsModel, toSettingChanges, toSettings } from './model.ts'
+import { ChangeSettings, SettingsModel, toSettingChanges } from './model.ts'
 import type { Settings } from './settings.ts'
+import { nameSettings, type SettingValues } from './table.ts'
 
 const tag = 'Settings'
 
@@ -33,12 +34,12 @@ const operations = {
 
 export function settingRoutes({ guard, settings }: { guard: Guard; settings: Settings }) {
   const getSettings = async ({ context }: Call<typeof operations.getSettings>) =>
-    sendResource(context, toSettings(await settings.read()))
+    sendResource(context, nameSettings(await settings.read()))
 
   async function changeSettings({ caller, context, body }: Call<typeof operations.changeSettings>) {
-    const precondition = preconditionOf(context, toSettings)
+    const precondition = preconditionOf(context, nameSettings<SettingValues>)
     const values = await settings.change(caller, toSettingChanges(body), precondition)
-    return sendChanged(context, toSettings(values), operations.changeSettings.message)
+    return sendChanged(context, nameSettings(values), operations.changeSettings.message)
   }
 
   return new Elysia({ prefix: '/admin/settings' })
