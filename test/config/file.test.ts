@@ -1,14 +1,14 @@
 /** The configuration file and the files of secrets: what counts, and what is refused, each with its place. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, type Flags, findConfigFile, loadConfig, resolveSettings } from '../../src/config/load.ts'
 import { type Config, fileKeyOf, type Setting, schema } from '../../src/config/schema.ts'
+import { newDirectory } from '../harness/directory.ts'
 
 type Environment = Record<string, string>
 
-const directory = mkdtempSync(join(tmpdir(), 'ncp-config-'))
+const directory = newDirectory('ncp-config-')
 afterAll(() => rmSync(directory, { recursive: true }))
 const path = join(directory, 'ncp.toml')
 

@@ -1,14 +1,15 @@
 /** Secret files, sealed secrets, and the queue in front of the password hash. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { getPriority, tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { bunArgon2, loadArgon2 } from '../../src/crypto/argon2.ts'
 import { createPasswords, type Line } from '../../src/crypto/passwords.ts'
 import { loadSecret } from '../../src/crypto/secret.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
+import { newDirectory } from '../harness/directory.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+const directory = newDirectory()
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('a secret file', () => {

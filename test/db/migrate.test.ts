@@ -1,11 +1,11 @@
 /** Migrations: in order, once, all or nothing, and never over a newer database. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrate } from '../../src/db/sqlite/migrate.ts'
 import { type Migration, migrations } from '../../src/db/sqlite/migrations.ts'
+import { newDirectory } from '../harness/directory.ts'
 
 const parent: Migration = {
   name: '0000_parent',
@@ -19,7 +19,7 @@ const rebuild: Migration = {
 let directory: string
 let db: Database
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  directory = newDirectory()
   db = new Database(join(directory, 'test.db'), { strict: true })
 })
 afterEach(() => {

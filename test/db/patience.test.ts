@@ -1,13 +1,13 @@
 /** Writes that have to wait: each until five seconds after it was asked for, and no more than a thousand of them. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AppError, catalogue } from '../../src/core/errors.ts'
 import { openStore } from '../../src/db/sqlite/store.ts'
 import type { Store } from '../../src/db/store.ts'
 import { settings } from '../../src/db/tables.ts'
+import { newDirectory } from '../harness/directory.ts'
 
 const MOST_WAITING = 1000
 
@@ -15,7 +15,7 @@ let directory: string
 let store: Store
 let other: Database
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  directory = newDirectory()
   store = openStore(join(directory, 'ncp.db'), 0)
   other = new Database(join(directory, 'ncp.db'))
   other.run('BEGIN IMMEDIATE')

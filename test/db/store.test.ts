@@ -1,17 +1,17 @@
 /** The store: one writer at a time, all or nothing, and a version that moves with every commit. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore } from '../../src/db/sqlite/store.ts'
 import type { Queries, Store } from '../../src/db/store.ts'
 import { settings, users } from '../../src/db/tables.ts'
+import { newDirectory } from '../harness/directory.ts'
 
 let directory: string
 let store: Store
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  directory = newDirectory()
   store = openStore(join(directory, 'ncp.db'), 0)
 })
 afterEach(async () => {

@@ -1,9 +1,10 @@
 /** The OpenAPI document: valid, complete, as strict as the API, and true to the contract and the routes. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { createApp } from '../../src/app.ts'
+import { createApp, routesToDescribe } from '../../src/app.ts'
 import { catalogue } from '../../src/core/errors.ts'
 import { SCOPES } from '../../src/core/scope.ts'
+import { openApiDocument } from '../../src/docs/openapi.ts'
 import { type Panel, startPanel } from '../harness/panel.ts'
 
 // One test sends every request there is, and some of them cost hashes.
@@ -229,6 +230,24 @@ describe('the OpenAPI document', () => {
       if (!requestBody) continue
       expect(requestBody.content['application/json']?.schema.$ref).toBe(`#/components/schemas/${name}Request`)
     }
+  })
+
+  test('is the same of every panel, whatever its settings: the harness holds all of them against one', async () => {
+    expect(document as object).toEqual(JSON.parse(JSON.stringify(await openApiDocument(routesToDescribe()))))
+    const other = await startPanel({
+      publicUrl: 'https://panel.example.com',
+      mailServer: { host: '127.0.0.1', port: 25, implicitTls: false, credentials: undefined },
+      mailFrom: 'ncp@example.com',
+      trustedProxies: [],
+      corsOrigins: ['https://app.example.com'],
+      hsts: 'off',
+      securityContact: 'mailto:security@example.com',
+      metricsPort: 0,
+      maxBodyBytes: 4096,
+      limitUser: 7,
+    })
+    expect(await (await fetch(`${other.origin}/api/docs/openapi.yaml`)).text()).toBe(yaml)
+    await other.stop()
   })
 
   test.skipIf(!hasPythonYaml)('reads the same in YAML 1.1, which many programs still speak', async () => {

@@ -43,9 +43,8 @@ test('both are 404 in the envelope where nothing is configured, and so is whatev
 })
 
 test('they count as files of the reference do, and not against what a user may do', async () => {
-  const limited = await startPanel({ limitAsset: 5, limitAnonymous: 2 })
+  const limited = await startPanel({ limitAsset: 4, limitAnonymous: 2 })
   const asked: number[] = []
-  // The harness has read the document.
   for (const path of ['/', '/favicon.ico', '/.well-known/security.txt', '/api/docs', '/api/docs/start.js']) {
     asked.push((await get(path, limited)).status)
   }

@@ -1,14 +1,16 @@
 /**
- * Holds a response, its body and its headers, against the OpenAPI document that the same server serves. The document leaves
+ * Holds a response, its body and its headers, against the OpenAPI document that every panel serves. The document leaves
  * responses open for what later versions add; here they are closed, so that a field or a value that it does not name is an error.
  */
-import Ajv from 'ajv/dist/2020'
+import Ajv, { type ValidateFunction } from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
+import { routesToDescribe } from '../../src/app.ts'
+import { openApiDocument } from '../../src/docs/openapi.ts'
 
 type Operation = { responses: Record<string, Reference | Response> }
 type Reference = { $ref: string }
 type Response = { headers?: Record<string, Reference>; content?: { 'application/json': { schema: object } } }
-export type OpenApi = {
+type OpenApi = {
   paths: Record<string, Record<string, Operation>>
   components: { responses: Record<string, Response>; headers: Record<string, { required?: boolean }> }
 }
@@ -21,17 +23,33 @@ const OF_ALL = 'x-content-type-options'
 export type Conformance = {
   /** @throws Error that says how the response differs from the document */
   check(method: string, path: string, status: number, headers: Headers, body: unknown): void
-  readonly checked: number
 }
 
-export function createConformance(document: OpenApi): Conformance {
+let conformance: Promise<Conformance> | undefined
+
+/** Made once a process: every panel serves the same document, whatever its settings, as `docs/openapi.test.ts` shows. */
+export function sharedConformance(): Promise<Conformance> {
+  conformance ??= openApiDocument(routesToDescribe()).then((document) =>
+    createConformance(JSON.parse(JSON.stringify(document)) as OpenApi),
+  )
+  return conformance
+}
+
+function createConformance(document: OpenApi): Conformance {
   const ajv = new Ajv({ strict: false, allErrors: true })
   addFormats(ajv)
   ajv.addSchema(closed(document) as object, 'openapi')
   const patterns = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
-  let checked = 0
+  const validators = new Map<string, ValidateFunction>()
+
+  /** Compiled once: it takes longer than the request. */
+  function validatorOf(pointer: string): ValidateFunction {
+    const validator = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` })
+    validators.set(pointer, validator)
+    return validator
+  }
 
   /** @returns what is wrong with the headers of a response */
   function headerFaults(response: Reference | Response, headers: Headers): string[] {
@@ -62,19 +80,14 @@ export function createConformance(document: OpenApi): Conformance {
       if (faults.length > 0) throw new Error(`${method} ${template} ${status} ${faults.join(', ')}`)
       if (body === undefined) {
         if ('content' in operation.responses[status]) throw new Error(`${method} ${template} ${status} has no body`)
-        checked++
         return
       }
-      const validate = ajv.compile({ $ref: `openapi#${schemaPointer(template, method, status, operation)}` })
+      const validate = validatorOf(schemaPointer(template, method, status, operation))
       if (!validate(body)) {
         throw new Error(
           `${method} ${template} ${status}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`,
         )
       }
-      checked++
-    },
-    get checked() {
-      return checked
     },
   }
 }

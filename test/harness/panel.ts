@@ -1,7 +1,6 @@
 /** A real panel for tests: its own data directory, a port of its own, a clock that stands still, requests over HTTP. */
 import { expect } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -11,7 +10,8 @@ import { operator } from '../../src/core/actor.ts'
 import { listen } from '../../src/http/listen.ts'
 import type { RequestLog } from '../../src/log/log.ts'
 import { createTestClock } from './clock.ts'
-import { createConformance, type OpenApi } from './conformance.ts'
+import { sharedConformance } from './conformance.ts'
+import { newDirectory } from './directory.ts'
 import { noLog } from './log.ts'
 
 /** Far above what a test sends; a test of limits sets its own. */
@@ -46,7 +46,7 @@ export type Panel = Awaited<ReturnType<typeof startPanel>>
 
 /** @param log where the panel's log goes, if a test wants to read it */
 export async function startPanel(overrides: Partial<Config> = {}, log: RequestLog = noLog) {
-  const data = overrides.data ?? mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const data = overrides.data ?? newDirectory()
   const clock = createTestClock()
   const config: Config = {
     ...loadConfig({}, {}),
@@ -69,9 +69,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
   context.readiness.set(true)
   const origin = `http://127.0.0.1:${server.port}`
-
-  const yaml = await (await fetch(`${origin}/api/docs/openapi.yaml`)).text()
-  const conformance = createConformance(Bun.YAML.parse(yaml) as OpenApi)
+  const conformance = await sharedConformance()
   let customers = 0
 
   /** Sends a request, and holds the answer against the contract: envelope, headers, the OpenAPI document. */

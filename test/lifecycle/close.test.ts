@@ -1,14 +1,14 @@
 /** The end of a panel that can no longer write. */
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { seizeDirectory } from '../../src/db/sqlite/data-lock.ts'
+import { newDirectory } from '../harness/directory.ts'
 import { startPanel } from '../harness/panel.ts'
 
 test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be written any more', async (table) => {
-  const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const data = newDirectory()
   const panel = await startPanel({ data })
   const ada = await panel.customer()
   // To be written at the end: that a session was used, and that a request was refused.
@@ -26,7 +26,7 @@ test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be wri
 })
 
 test('writes what it can when some of it cannot be written any more', async () => {
-  const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  const data = newDirectory()
   const panel = await startPanel({ data })
   const ada = await panel.customer()
   await panel.get('/admin/users', ada.token)

@@ -1,13 +1,13 @@
 /** The log: what a line says, what it never says, and when it is written. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { DrizzleQueryError } from 'drizzle-orm'
 import type { ServedRequest } from '../../src/core/served-request.ts'
 import { createLog, type LogLevel } from '../../src/log/log.ts'
 import { openLogSink } from '../../src/log/sink.ts'
 import { createTestClock } from '../harness/clock.ts'
+import { newDirectory } from '../harness/directory.ts'
 
 const START = Date.UTC(2026, 10, 30, 12, 34, 56, 789)
 const served: ServedRequest = {
@@ -25,7 +25,7 @@ const served: ServedRequest = {
 let directory: string
 let path: string
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  directory = newDirectory()
   path = join(directory, 'ncp.log')
 })
 afterEach(() => rmSync(directory, { recursive: true }))

@@ -1,10 +1,10 @@
 /** Handing over a mail: what it looks like, and that nothing travels in the clear. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMailer } from '../../src/mail/mailer.ts'
 import type { MailServer } from '../../src/mail/server.ts'
+import { newDirectory } from '../harness/directory.ts'
 import { type Smtp, type SmtpOptions, selfSigned, startSmtp } from '../harness/smtp.ts'
 
 /** Leads to this machine, and counts as another one: only names and addresses of the loopback interface don't. */
@@ -124,7 +124,7 @@ describe('to a server elsewhere', () => {
     ['STARTTLS and a certificate for another name', false, '::ffff:127.0.0.1', false],
   ])('where the operator trusts the authority, with %s', async (_, implicitTls, host, isSent) => {
     await start({ tls: certificate, implicitTls })
-    const directory = mkdtempSync(join(tmpdir(), 'ncp-ca-'))
+    const directory = newDirectory('ncp-ca-')
     const authority = join(directory, 'ca.pem')
     writeFileSync(authority, certificate.cert)
     // Read at the start of a process only, hence one of its own.

@@ -1,8 +1,7 @@
 /** Mails on their way: sent once, tried again, given up, and never in anyone's way. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { watchClock } from '../../src/core/clock-watch.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
@@ -12,6 +11,7 @@ import { outbox as table } from '../../src/db/tables.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
 import { createOutbox, type Outbox, type OutgoingMail } from '../../src/mail/outbox.ts'
 import { createTestClock, type TestClock } from '../harness/clock.ts'
+import { newDirectory } from '../harness/directory.ts'
 import { createTestLog, type TestLog } from '../harness/log.ts'
 import { type Smtp, startSmtp } from '../harness/smtp.ts'
 
@@ -26,7 +26,7 @@ let log: TestLog
 let outbox: Outbox
 let deletableBefore: () => number
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-outbox-'))
+  directory = newDirectory('ncp-outbox-')
   clock = createTestClock()
   store = openStore(join(directory, 'ncp.db'), clock.now())
   smtp = await startSmtp()

@@ -1,17 +1,17 @@
 /** A certificate authority that means harm: it is asked by us, and chooses the names that we then publish a proof under. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { publishInWebroot } from '../../src/tls/acme/challenge.ts'
 import { orderCertificate } from '../../src/tls/acme/client.ts'
+import { newDirectory } from '../harness/directory.ts'
 
 let directory: string
 let webroot: string
 let token: string
 let authority: Bun.Server<undefined>
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  directory = newDirectory()
   webroot = join(directory, 'www')
   authority = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
 })

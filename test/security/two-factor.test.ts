@@ -1,17 +1,16 @@
 /** The second factor against those who have the first: guesses, replays, and a server that forgets. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { TOTP } from 'otpauth'
 import { newTotpSecret, totpStep } from '../../src/crypto/totp.ts'
 import { failuresOf, setFailures } from '../harness/database.ts'
+import { newDirectory } from '../harness/directory.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
 
 let data: string
 let panel: Panel
 beforeAll(async () => {
-  data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  data = newDirectory()
   panel = await startPanel({ data })
 })
 afterAll(async () => {

@@ -1,20 +1,19 @@
 /** When the certificate of an authority is ordered anew, and how patiently after failures. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { loadConfig } from '../../src/config/load.ts'
 import { ownCertificate } from '../../src/tls/certificate.ts'
 import { startIssuance } from '../../src/tls/issuance.ts'
 import { isRenewalDue } from '../../src/tls/issued.ts'
 import { createTestClock } from '../harness/clock.ts'
+import { newDirectory } from '../harness/directory.ts'
 import { createTestLog } from '../harness/log.ts'
 
 const DAY = 86_400
 
 let directory: string
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-issued-'))
+  directory = newDirectory('ncp-issued-')
 })
 afterEach(() => rmSync(directory, { recursive: true }))
 

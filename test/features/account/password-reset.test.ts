@@ -1,12 +1,12 @@
 /** Resetting a password by mail: the same answer to everyone, a link that works once, and nothing that goes around 2FA. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import type { Config } from '../../../src/config/schema.ts'
 import { stranger } from '../../harness/actors.ts'
+import { newDirectory } from '../../harness/directory.ts'
 import { createTestLog } from '../../harness/log.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 import { sendRaw } from '../../harness/raw.ts'
@@ -452,7 +452,7 @@ describe('a mail server', () => {
   })
 
   test('gets what was queued before a restart of the panel', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'ncp-restart-'))
+    const data = newDirectory('ncp-restart-')
     smtp.behave('refuse')
     const before = await startPanel({ ...settings, data })
     const ada = await before.customer()

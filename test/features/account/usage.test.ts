@@ -1,13 +1,13 @@
 /** The last use of keys and sessions, also when it can't be written for a while. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore } from '../../../src/db/sqlite/store.ts'
 import type { Queries, Store } from '../../../src/db/store.ts'
 import { apiKeys, users } from '../../../src/db/tables.ts'
 import { createUsage, type Usage } from '../../../src/features/account/credentials/usage.ts'
 import { createTestClock, type TestClock } from '../../harness/clock.ts'
+import { newDirectory } from '../../harness/directory.ts'
 import { createTestLog, type TestLog } from '../../harness/log.ts'
 
 let directory: string
@@ -18,7 +18,7 @@ let usage: Usage
 /** Thrown by the next transactions, as by a full disk. */
 let failure: Error | undefined
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+  directory = newDirectory()
   clock = createTestClock(1_000_000)
   log = createTestLog()
   failure = undefined

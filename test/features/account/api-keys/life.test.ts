@@ -1,10 +1,9 @@
 /** The life of a key: rotated with a grace period, renamed, given a new expiry, and its end told in time. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { TOTP } from 'otpauth'
 import { apiKeys } from '../../../../src/db/tables.ts'
+import { newDirectory } from '../../../harness/directory.ts'
 import { spokenTime } from '../../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
 import { type Smtp, startSmtp } from '../../../harness/smtp.ts'
@@ -20,7 +19,7 @@ const TIME_RULE = 'expires_at: must be an RFC 3339 date-time with an offset, suc
 let smtp: Smtp
 let panel: Panel
 let ada: Customer
-const data = mkdtempSync(join(tmpdir(), 'ncp-keys-'))
+const data = newDirectory('ncp-keys-')
 const start = () =>
   startPanel({ data, mailServer: smtp.at(), mailFrom: 'ncp@example.com', publicUrl: 'https://panel.example.com' })
 beforeAll(async () => {

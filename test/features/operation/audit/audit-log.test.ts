@@ -1,8 +1,7 @@
 /** The audit log over HTTP: what is in it, who reads what of it, and what an attack can do to it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { newDirectory } from '../../../harness/directory.ts'
 import { type Answer, type Customer, PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
 
 type Entry = {
@@ -290,7 +289,7 @@ describe('an attack', () => {
   })
 
   test('that the process does not outlive is written at its end', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+    const data = newDirectory()
     const before = await startPanel({ data })
     const carl = await before.customer()
     await before.send('POST', '/auth/login', { body: { email: carl.email, password: 'wrong' } })

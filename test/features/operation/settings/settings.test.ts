@@ -1,9 +1,8 @@
 /** The settings of an installation, which administrators read and change. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { decodeJwt } from 'jose'
+import { newDirectory } from '../../../harness/directory.ts'
 import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
 
 /** What is in force until somebody says otherwise. */
@@ -74,7 +73,7 @@ describe('jwt_ttl_seconds', () => {
   })
 
   test('is kept over a restart', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'ncp-test-'))
+    const data = newDirectory()
     const first = await startPanel({ data })
     await first.patch('/admin/settings', await first.admin(), { jwt_ttl_seconds: 4711 })
     await first.stop()
