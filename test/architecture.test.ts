@@ -118,21 +118,46 @@ test('response headers are set in the request context, where `set.headers` would
   expect(files.filter((file) => /set\.headers\b/.test(sourceOf(file)))).toEqual(['src/http/request-context.ts'])
 })
 
-test('only what is in db/ knows SQLite', () => {
-  expect(files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))).toEqual([
-    'src/db/sqlite/connection.ts',
-    'src/db/sqlite/data-lock.ts',
-    'src/db/sqlite/fast/disk-worker.ts',
-    'src/db/sqlite/fast/wal-index.ts',
-    'src/db/sqlite/migrate.ts',
-    'src/db/sqlite/newest.ts',
-    'src/db/sqlite/placed-files.ts',
-    'src/db/sqlite/proof.ts',
-    'src/db/sqlite/schema.ts',
-    'src/db/sqlite/snapshot.ts',
-    'src/db/sqlite/store.ts',
-    'src/db/sqlite/writer.ts',
+test('only what is in db/sqlite/ opens SQLite, and only what handles its file knows that folder', () => {
+  const opening = files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))
+  expect(opening.length).toBeGreaterThan(5)
+  expect(opening.filter((file) => !file.startsWith('src/db/sqlite/'))).toEqual([])
+  const reaching = imports.filter(({ from, to }) => !from.startsWith('src/db/') && to.startsWith('src/db/sqlite/'))
+  expect([...new Set(reaching.map(({ from }) => from))]).toEqual([
+    // Copies, checks and replaces the file.
+    'src/backup/create.ts',
+    'src/backup/restore.ts',
+    'src/backup/verify.ts',
+    // Commands about the data directory and the file in it.
+    'src/cli/audit.ts',
+    'src/cli/backup.ts',
+    'src/cli/doctor/backups.ts',
+    'src/cli/doctor/clock.ts',
+    'src/cli/doctor/data-directory.ts',
+    'src/cli/doctor/database.ts',
+    'src/cli/installation.ts',
+    'src/cli/migrate.ts',
+    // Proves the file of a backup.
+    'src/features/operation/audit/prove-file.ts',
+    // Chooses the engine.
+    'src/lifecycle/open-data.ts',
   ])
+})
+
+test('queries are told in the words that every engine has, and run by db/statements.ts', () => {
+  const above = files.filter((file) => !file.startsWith('src/db/'))
+  // Drizzle's dialects, and what is there on one of its builders and not on another.
+  const ofOneEngine = [
+    /from 'drizzle-orm\/[^']+'/,
+    /\.prepare\(\)/,
+    /\)\s*\.(get|all|run)\(\s*[){]/,
+    /\)\s*\.values\(\s*\)/,
+    /\b(tx|queries|read)\s*\.(get|all|run|values)\b/,
+    /\bINDEXED BY\b|\binstr\(|\bPRAGMA\b/,
+  ]
+  for (const pattern of ofOneEngine) {
+    expect(above.filter((file) => pattern.test(sourceOf(file)))).toEqual([])
+  }
 })
 
 test('what acts for a caller writes through `writeAs`, which proves the caller in its transaction', () => {

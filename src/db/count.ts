@@ -1,5 +1,6 @@
 /** Counts rows up to a bound, since counting all of them takes longer with each. */
 import { type SQLWrapper, sql } from 'drizzle-orm'
+import { rowsOf } from './statements.ts'
 import type { Queries } from './store.ts'
 
 /**
@@ -11,6 +12,6 @@ export async function countUpTo(
   rows: { limit(count: number): SQLWrapper },
   bound: number,
 ): Promise<number> {
-  const [counted] = await queries.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${rows.limit(bound)}`)
+  const [counted] = await rowsOf<{ n: number }>(queries, sql`SELECT count(*) AS n FROM ${rows.limit(bound)}`)
   return counted?.n ?? 0
 }

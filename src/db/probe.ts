@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { AppError } from '../core/errors.ts'
 import { migrations } from './sqlite/migrations.ts'
+import { rowsOf } from './statements.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -11,7 +12,7 @@ import type { Store } from './store.ts'
  * no restart would help
  */
 export async function probe({ read, write }: Store): Promise<void> {
-  await read.run(sql`SELECT count(*) FROM schema_migrations`)
+  await rowsOf(read, sql`SELECT count(*) FROM schema_migrations`)
   try {
     await write(async () => undefined)
   } catch (error) {
@@ -21,7 +22,7 @@ export async function probe({ read, write }: Store): Promise<void> {
 
 /** Whether the schema is this program's: a newer one may have changed it meanwhile. */
 export async function hasOurSchema({ read }: Pick<Store, 'read'>): Promise<boolean> {
-  const applied = await read.all<{ name: string }>(sql`SELECT name FROM schema_migrations ORDER BY name`)
+  const applied = await rowsOf<{ name: string }>(read, sql`SELECT name FROM schema_migrations ORDER BY name`)
   return Bun.deepEquals(
     applied.map(({ name }) => name),
     migrations.map(({ name }) => name),

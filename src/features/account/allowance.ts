@@ -1,6 +1,6 @@
 /** Allowances of an account: some uses are free, then each must wait longer than the one before, and time forgets them. */
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
-import { given, prepared } from '../../db/prepared.ts'
+import { given, prepare } from '../../db/statements.ts'
 import type { Queries } from '../../db/store.ts'
 import { allowances } from '../../db/tables.ts'
 import { type Backoff, delayAfter } from '../../jobs/backoff.ts'
@@ -53,7 +53,7 @@ const isOfUser = eq(allowances.userId, given('userId'))
 /** Names that one query asks for. */
 const NAMES = ['name0', 'name1', 'name2'] as const
 
-const findAllowances = prepared((queries) =>
+const findAllowances = prepare((queries) =>
   queries
     .select({ name: allowances.name, emptyAt: allowances.emptyAt, usedAt: allowances.usedAt })
     .from(allowances)
@@ -65,37 +65,24 @@ const findAllowances = prepared((queries) =>
           NAMES.map((name) => sql.placeholder(name)),
         ),
       ),
-    )
-    .prepare(),
+    ),
 )
-const storeAllowance = prepared((tx) =>
+const storeAllowance = prepare((tx) =>
   tx
     .insert(allowances)
     .values({ userId: given('userId'), name: given('name'), emptyAt: given('emptyAt'), usedAt: given('usedAt') })
     .onConflictDoUpdate({
       target: [allowances.userId, allowances.name],
       set: { emptyAt: given('emptyAt'), usedAt: given('usedAt') },
-    })
-    .prepare(),
+    }),
 )
-const forgetAllowance = prepared((tx) =>
+const forgetAllowance = prepare((tx) => tx.delete(allowances).where(and(isOfUser, eq(allowances.name, given('name')))))
+const forgetAllBeginning = prepare((tx) =>
   tx
     .delete(allowances)
-    .where(and(isOfUser, eq(allowances.name, given('name'))))
-    .prepare(),
+    .where(and(isOfUser, sql`substr(${allowances.name}, 1, length(${given('prefix')})) = ${given('prefix')}`)),
 )
-const forgetAllBeginning = prepared((tx) =>
-  tx
-    .delete(allowances)
-    .where(and(isOfUser, sql`substr(${allowances.name}, 1, length(${given('prefix')})) = ${given('prefix')}`))
-    .prepare(),
-)
-const sweep = prepared((tx) =>
-  tx
-    .delete(allowances)
-    .where(lte(allowances.emptyAt, given('nowMs')))
-    .prepare(),
-)
+const sweep = prepare((tx) => tx.delete(allowances).where(lte(allowances.emptyAt, given('nowMs'))))
 
 /** @param names three at most */
 export async function readAllowances(
@@ -104,25 +91,25 @@ export async function readAllowances(
   names: readonly string[],
 ): Promise<Map<string, UsedAllowance>> {
   const asked = Object.fromEntries(NAMES.map((placeholder, i) => [placeholder, names[i] ?? '']))
-  const rows = await findAllowances(queries).all({ userId, ...asked })
+  const rows = await findAllowances.all(queries, { userId, ...asked })
   return new Map(rows.map(({ name, ...used }) => [name, used]))
 }
 
 export async function writeAllowance(tx: Queries, userId: number, name: string, used: UsedAllowance): Promise<void> {
-  await storeAllowance(tx).run({ userId, name, ...used })
+  await storeAllowance.run(tx, { userId, name, ...used })
 }
 
 /** Forgets what was used of one allowance. */
 export async function resetAllowance(tx: Queries, userId: number, name: string): Promise<void> {
-  await forgetAllowance(tx).run({ userId, name })
+  await forgetAllowance.run(tx, { userId, name })
 }
 
 /** Forgets what was used of a user's allowances whose names begin so. */
 export async function resetAllowances(tx: Queries, userId: number, prefix: string): Promise<void> {
-  await forgetAllBeginning(tx).run({ userId, prefix })
+  await forgetAllBeginning.run(tx, { userId, prefix })
 }
 
 /** Deletes what time has forgotten. */
 export async function sweepAllowances(tx: Queries, nowMs: number): Promise<void> {
-  await sweep(tx).run({ nowMs })
+  await sweep.run(tx, { nowMs })
 }

@@ -8,6 +8,7 @@ import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
 import { countUpTo } from '../../../db/count.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { apiKeys } from '../../../db/tables.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -19,7 +20,7 @@ import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
 import { noRenewal, renewalOf } from './renewal.ts'
 import type { ApiKeyChanges, NewApiKey } from './requests.ts'
-import { type ApiKey, earliest, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
+import { type ApiKey, changeKey, earliest, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
 import { newSecret } from './secret.ts'
 import { SELF_ROTATION_IS_OFF } from './self-rotation.ts'
 
@@ -88,22 +89,23 @@ export function createApiKeys(options: ApiKeysOptions) {
     const now = clock.now()
     const renewal = renewalOf(wanted, now)
     const { key, ...secret } = newSecret()
-    const row = await tx
-      .insert(apiKeys)
-      .values({
-        userId,
-        name,
-        ...secret,
-        createdAt: now,
-        expiresAt,
-        scopes: scopes ? JSON.stringify(scopes) : null,
-        allowedCidrs: allowedCidrs ? JSON.stringify(allowedCidrs) : null,
-        subscriptionId,
-        noticedDays: noticesPast(expiresAt, now),
-        ...renewal,
-      })
-      .returning()
-      .get()
+    const row = await one(
+      tx
+        .insert(apiKeys)
+        .values({
+          userId,
+          name,
+          ...secret,
+          createdAt: now,
+          expiresAt,
+          scopes: scopes ? JSON.stringify(scopes) : null,
+          allowedCidrs: allowedCidrs ? JSON.stringify(allowedCidrs) : null,
+          subscriptionId,
+          noticedDays: noticesPast(expiresAt, now),
+          ...renewal,
+        })
+        .returning(),
+    )
     const { keyPrefix: prefix } = row
     await notify(tx, userId, { kind: 'api_key_created', name, prefix, expiresAt, ...renewal }, actor)
     await record(tx, actor, 'api_key.create', row, {
@@ -199,12 +201,7 @@ export function createApiKeys(options: ApiKeysOptions) {
         const { expiresAt } = changes
         // An end that is chosen by hand is not moved by the key.
         const ending = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()), ...noRenewal }
-        const changed = await tx
-          .update(apiKeys)
-          .set({ ...changes, ...ending })
-          .where(eq(apiKeys.id, id))
-          .returning()
-          .get()
+        const changed = await changeKey(tx, id, { ...changes, ...ending })
         if (expiresAt !== undefined) {
           const { userId, name, keyPrefix: prefix } = changed
           await notify(tx, userId, { kind: 'api_key_expiry_changed', name, prefix, expiresAt })
@@ -243,12 +240,7 @@ export function createApiKeys(options: ApiKeysOptions) {
                 previousKeyPrefix: before.keyPrefix,
                 previousValidUntil: earliest(clock.now() + graceSeconds * 1000, before.expiresAt),
               }
-        const row = await tx
-          .update(apiKeys)
-          .set({ ...secret, ...previous })
-          .where(eq(apiKeys.id, id))
-          .returning()
-          .get()
+        const row = await changeKey(tx, id, { ...secret, ...previous })
         const { name, keyPrefix: prefix, previousValidUntil } = row
         await notify(tx, caller.userId, { kind: 'api_key_rotated', name, prefix, previousValidUntil })
         await record(tx, caller, 'api_key.rotate', row, {

@@ -2,6 +2,7 @@
 import { eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
+import { one } from '../../../db/statements.ts'
 import type { Queries } from '../../../db/store.ts'
 import { apiKeys } from '../../../db/tables.ts'
 
@@ -22,6 +23,11 @@ export async function findOwn(queries: Queries, { userId }: Caller, id: number):
   if (!row) throw new AppError('not_found', 'No such API key')
   if (row.userId !== userId) throw new AppError('forbidden', "This is another user's key")
   return row
+}
+
+/** @returns the key as it is from now on */
+export async function changeKey(tx: Queries, id: number, changes: Partial<ApiKey>): Promise<ApiKey> {
+  return one(tx.update(apiKeys).set(changes).where(eq(apiKeys.id, id)).returning())
 }
 
 /**

@@ -1,18 +1,16 @@
 /** An API key gives itself another secret and a new end, where its maker and the settings allow that. */
-import { eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import type { Conclude, Queries } from '../../../db/store.ts'
-import { apiKeys } from '../../../db/tables.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
 import type { CreatedApiKey } from './api-keys.ts'
 import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
-import { earliest } from './rows.ts'
+import { changeKey, earliest, findKey } from './rows.ts'
 import { newSecret } from './secret.ts'
 
 /** How long the old secret works, if it does not end before by itself. */
@@ -47,7 +45,7 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
       const { credential, origin } = caller
       if (credential.kind !== 'api_key') throw new AppError('forbidden')
       if (!(await isAllowed(tx))) throw new AppError('forbidden', SELF_ROTATION_IS_OFF)
-      const before = await tx.select().from(apiKeys).where(eq(apiKeys.id, credential.keyId)).get()
+      const before = await findKey(tx, credential.keyId)
       const { expiresAt, lifetimeMs, renewableUntil } = before ?? {}
       if (!before || !expiresAt || !lifetimeMs || !renewableUntil) {
         throw new AppError('forbidden', 'This API key may not rotate itself: it was created without can_rotate')
@@ -60,20 +58,15 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
       requireRested({ previousValidUntil: before.previousValidUntil, expiresAt, newEnd }, now)
 
       const { key, ...secret } = newSecret()
-      const row = await tx
-        .update(apiKeys)
-        .set({
-          ...secret,
-          expiresAt: newEnd,
-          previousKeyHash: before.keyHash,
-          previousKeyPrefix: before.keyPrefix,
-          // The old secret never works longer than it would have.
-          previousValidUntil: Math.min(now + GRACE_MS, expiresAt),
-          noticedDays: noticesPast(newEnd, now),
-        })
-        .where(eq(apiKeys.id, before.id))
-        .returning()
-        .get()
+      const row = await changeKey(tx, before.id, {
+        ...secret,
+        expiresAt: newEnd,
+        previousKeyHash: before.keyHash,
+        previousKeyPrefix: before.keyPrefix,
+        // The old secret never works longer than it would have.
+        previousValidUntil: Math.min(now + GRACE_MS, expiresAt),
+        noticedDays: noticesPast(newEnd, now),
+      })
       const { name, keyPrefix: prefix, previousValidUntil } = row
       await notify(tx, caller.userId, {
         kind: 'api_key_rotated_itself',

@@ -4,7 +4,7 @@ import { type Credential, isExpired, type KeyRestrictions, type Principal, type 
 import { Rejection, unknownCredential } from '../../../core/rejection.ts'
 import type { Scope } from '../../../core/scope.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries } from '../../../db/store.ts'
 import { apiKeys, sessions, users } from '../../../db/tables.ts'
 import { createAddressFilter, parseRanges } from '../../../limiter/address.ts'
@@ -22,30 +22,27 @@ const disabledUser = new Rejection('user_disabled', 'The user of this credential
 const userColumns = { userId: users.id, role: users.role, status: users.status, totpEnabledAt: users.totpEnabledAt }
 const sessionColumns = { id: sessions.id, expiresAt: sessions.expiresAt, ...userColumns }
 
-const findKey = prepared((queries) =>
+const findKey = prepare((queries) =>
   queries
     .select({ key: apiKeys, ...userColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     // Two unique indexes, one statement: a secret that was rotated is found like any other.
-    .where(or(eq(apiKeys.keyHash, given('hash')), eq(apiKeys.previousKeyHash, given('hash'))))
-    .prepare(),
+    .where(or(eq(apiKeys.keyHash, given('hash')), eq(apiKeys.previousKeyHash, given('hash')))),
 )
-const findByTokenId = prepared((queries) =>
+const findByTokenId = prepare((queries) =>
   queries
     .select(sessionColumns)
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.tokenId, given('tokenId')))
-    .prepare(),
+    .where(eq(sessions.tokenId, given('tokenId'))),
 )
-const findById = prepared((queries) =>
+const findById = prepare((queries) =>
   queries
     .select(sessionColumns)
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.id, given('id')))
-    .prepare(),
+    .where(eq(sessions.id, given('id'))),
 )
 
 /**
@@ -59,7 +56,7 @@ export async function principalOfKey(
   hash: string,
   isRequired: IsTwoFactorRequired,
 ): Promise<Principal | Rejection> {
-  const row = await findKey(queries).get({ hash })
+  const row = await findKey.first(queries, { hash })
   return row ? principalOf(row, keyCredential(row.key, hash), isRequired) : unknownCredential
 }
 
@@ -69,7 +66,7 @@ export async function principalOfToken(
   tokenId: string,
   isRequired: IsTwoFactorRequired,
 ): Promise<Principal | Rejection> {
-  return principalOfSession(await findByTokenId(queries).get({ tokenId }), isRequired)
+  return principalOfSession(await findByTokenId.first(queries, { tokenId }), isRequired)
 }
 
 /**
@@ -85,7 +82,7 @@ export async function principalAgain(
 ): Promise<Principal | Rejection> {
   return credential.kind === 'api_key'
     ? principalOfKey(queries, credential.secretHash, isRequired)
-    : principalOfSession(await findById(queries).get({ id: credential.sessionId }), isRequired)
+    : principalOfSession(await findById.first(queries, { id: credential.sessionId }), isRequired)
 }
 
 /** @returns the principal, or why it is none at this time */

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Credential } from '../../../core/principal.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Store } from '../../../db/store.ts'
 import { apiKeys, sessions } from '../../../db/tables.ts'
 import { createSingleFlight } from '../../../jobs/single-flight.ts'
@@ -13,19 +13,17 @@ import type { Log } from '../../../log/log.ts'
 const BATCH = 200
 
 // Prepared: thousands may have been used.
-const setUsed = prepared((tx) =>
+const setUsed = prepare((tx) =>
   tx
     .update(apiKeys)
     .set({ lastUsedAt: given('at') })
-    .where(eq(apiKeys.id, given('id')))
-    .prepare(),
+    .where(eq(apiKeys.id, given('id'))),
 )
-const setSeen = prepared((tx) =>
+const setSeen = prepare((tx) =>
   tx
     .update(sessions)
     .set({ lastSeenAt: given('at') })
-    .where(eq(sessions.id, given('id')))
-    .prepare(),
+    .where(eq(sessions.id, given('id'))),
 )
 
 export type Usage = ReturnType<typeof createUsage>
@@ -58,8 +56,8 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
     const sessionTimes = take(seen)
     try {
       await store.writeSoon(async (tx) => {
-        for (const [id, at] of keyTimes) await setUsed(tx).run({ id, at })
-        for (const [id, at] of sessionTimes) await setSeen(tx).run({ id, at })
+        for (const [id, at] of keyTimes) await setUsed.run(tx, { id, at })
+        for (const [id, at] of sessionTimes) await setSeen.run(tx, { id, at })
       })
     } catch (error) {
       putBack(keys, keyTimes)

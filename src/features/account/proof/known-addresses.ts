@@ -1,6 +1,6 @@
 /** Statements about the addresses that a user logged in from, or set a new password from. */
 import { and, eq, isNull, lt, or } from 'drizzle-orm'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import { knownAddresses } from '../../../db/tables.ts'
 
 const isAddress = and(
@@ -8,15 +8,14 @@ const isAddress = and(
   eq(knownAddresses.addressGroup, given('addressGroup')),
 )
 
-export const findAddress = prepared((queries) =>
+export const findAddress = prepare((queries) =>
   queries
     .select({ lastLoginAt: knownAddresses.lastLoginAt, resetAt: knownAddresses.resetAt })
     .from(knownAddresses)
-    .where(isAddress)
-    .prepare(),
+    .where(isAddress),
 )
 
-export const forgetOldAddresses = prepared((tx) =>
+export const forgetOldAddresses = prepare((tx) =>
   tx
     .delete(knownAddresses)
     .where(
@@ -24,28 +23,25 @@ export const forgetOldAddresses = prepared((tx) =>
         lt(knownAddresses.lastLoginAt, given('since')),
         or(isNull(knownAddresses.resetAt), lt(knownAddresses.resetAt, given('since'))),
       ),
-    )
-    .prepare(),
+    ),
 )
 
-export const noteLogin = prepared((tx) =>
+export const noteLogin = prepare((tx) =>
   tx
     .insert(knownAddresses)
     .values({ userId: given('userId'), addressGroup: given('addressGroup'), lastLoginAt: given('now') })
     .onConflictDoUpdate({
       target: [knownAddresses.userId, knownAddresses.addressGroup],
       set: { lastLoginAt: given('now'), resetAt: null },
-    })
-    .prepare(),
+    }),
 )
 
-export const noteReset = prepared((tx) =>
+export const noteReset = prepare((tx) =>
   tx
     .insert(knownAddresses)
     .values({ userId: given('userId'), addressGroup: given('addressGroup'), lastLoginAt: 0, resetAt: given('now') })
     .onConflictDoUpdate({
       target: [knownAddresses.userId, knownAddresses.addressGroup],
       set: { resetAt: given('now') },
-    })
-    .prepare(),
+    }),
 )

@@ -4,7 +4,7 @@ import { type Caller, panel } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { sessionIdOf } from '../../../core/principal.ts'
 import { isPassing } from '../../../db/failures.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries, Store } from '../../../db/store.ts'
 import { strangers, users } from '../../../db/tables.ts'
 import type { Log } from '../../../log/log.ts'
@@ -57,19 +57,17 @@ const NOTICE = 'notice'
 const doorOfAddress = (addressGroup: string): Door => `door address ${addressGroup}`
 const doorOfSession = (caller: Caller): Door => `door session ${sessionIdOf(caller)}`
 
-const findUser = prepared((queries) =>
+const findUser = prepare((queries) =>
   queries
     .select({ id: users.id })
     .from(users)
-    .where(eq(users.id, given('userId')))
-    .prepare(),
+    .where(eq(users.id, given('userId'))),
 )
-const countAtStrangers = prepared((tx) =>
+const countAtStrangers = prepare((tx) =>
   tx
     .insert(strangers)
     .values({ id: THE_STRANGERS, failedAttempts: 1 })
-    .onConflictDoUpdate({ target: strangers.id, set: { failedAttempts: sql`${strangers.failedAttempts} + 1` } })
-    .prepare(),
+    .onConflictDoUpdate({ target: strangers.id, set: { failedAttempts: sql`${strangers.failedAttempts} + 1` } }),
 )
 
 export type ThrottleState = {
@@ -99,7 +97,7 @@ export function createThrottle(options: ThrottleOptions) {
 
   /** The doors of a login from an address, in the order in which they are tried. */
   async function doorsFor(queries: Queries, userId: number, addressGroup: string): Promise<Door[]> {
-    const [address] = await findAddress(queries).all({ userId, addressGroup })
+    const address = await findAddress.first(queries, { userId, addressGroup })
     const now = clock.now()
     const isKnown = address !== undefined && address.lastLoginAt > now - KNOWN_MS
     const wasReset = address !== undefined && (address.resetAt ?? 0) > now - RESET_MS
@@ -159,7 +157,7 @@ export function createThrottle(options: ThrottleOptions) {
       const id = userId ?? NOBODY
       return store.writeSoon(async (tx) => {
         // The user may have been deleted since the login looked for it.
-        const [present = { id: NOBODY }] = await findUser(tx).all({ userId: id })
+        const present = (await findUser.first(tx, { userId: id })) ?? { id: NOBODY }
         return count(tx, present.id, await doorsFor(tx, present.id, addressGroup))
       })
     },
@@ -198,9 +196,9 @@ export function createThrottle(options: ThrottleOptions) {
       const doors = await doorsFor(tx, userId, addressGroup)
       for (const own of new Set([door, doorOfAddress(addressGroup)])) await resetAllowance(tx, userId, own)
       const before = deletableBefore()
-      await forgetOldAddresses(tx).run({ since: before - KNOWN_MS })
+      await forgetOldAddresses.run(tx, { since: before - KNOWN_MS })
       await sweepAllowances(tx, before)
-      await noteLogin(tx).run({ userId, addressGroup, now })
+      await noteLogin.run(tx, { userId, addressGroup, now })
       return doors.includes(doorOfAddress(addressGroup))
     },
 
@@ -212,9 +210,9 @@ export function createThrottle(options: ThrottleOptions) {
       const now = clock.now()
       if (!hasTwoFactor) {
         await forgiveAll(tx, userId)
-        await noteLogin(tx).run({ userId, addressGroup, now })
+        await noteLogin.run(tx, { userId, addressGroup, now })
       } else {
-        await noteReset(tx).run({ userId, addressGroup, now })
+        await noteReset.run(tx, { userId, addressGroup, now })
       }
     },
 
@@ -253,13 +251,13 @@ export async function isKnownAddress(
   addressGroup: string,
   nowMs: number,
 ): Promise<boolean> {
-  const [address] = await findAddress(queries).all({ userId, addressGroup })
+  const address = await findAddress.first(queries, { userId, addressGroup })
   return address !== undefined && address.lastLoginAt > nowMs - KNOWN_MS
 }
 
 /** Writes as much as counting for a user does, so that an email that nobody has costs a commit too. */
 export async function countStranger(tx: Queries): Promise<void> {
-  await countAtStrangers(tx).run()
+  await countAtStrangers.run(tx)
 }
 
 /** Forgets the failed attempts of a session that has succeeded, in the transaction of what it asked for. */

@@ -1,11 +1,11 @@
 /** Login: email, password and, for a user with 2FA, a code, against a new session. */
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { AuthenticatedUser, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { normalizeEmail } from '../../../core/email.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Passwords } from '../../../crypto/passwords.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { users } from '../../../db/tables.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -17,13 +17,18 @@ import { beginSession, type Session } from './sessions.ts'
 
 type UserRow = typeof users.$inferSelect
 
-const noteLogin = prepared((tx) =>
+const findByEmail = prepare((queries) =>
+  queries
+    .select()
+    .from(users)
+    .where(eq(users.email, given('email'))),
+)
+const noteLogin = prepare((tx) =>
   tx
     .update(users)
     .set({ passwordHash: given('currentHash'), lastLoginAt: given('nowMs') })
     .where(and(eq(users.id, given('userId')), eq(users.status, 'active'), eq(users.passwordHash, given('hash'))))
-    .returning()
-    .prepare(),
+    .returning(),
 )
 
 export type LoginOptions = {
@@ -61,11 +66,6 @@ export function createLogin(options: LoginOptions) {
     spendCode,
     notify,
   } = options
-  const userByEmail = store.read
-    .select()
-    .from(users)
-    .where(eq(users.email, sql.placeholder('email')))
-    .prepare()
 
   /**
    * An unknown email, a disabled or throttled user, a user without a password and a wrong password give one answer,
@@ -77,7 +77,7 @@ export function createLogin(options: LoginOptions) {
     client: UnauthenticatedClient,
     request: LoginRequest,
   ): Promise<{ user: UserRow; session: Session }> {
-    const [user] = await userByEmail.all({ email: normalizeEmail(request.email) })
+    const user = await findByEmail.first(store.read, { email: normalizeEmail(request.email) })
     const attempt = { action: 'auth.login' as const, accountId: user?.id ?? null }
     return incidents.watch(client, attempt, () => prove(user, client, request))
   }
@@ -98,7 +98,7 @@ export function createLogin(options: LoginOptions) {
     return writeAs(client, async (tx) => {
       const nowMs = clock.now()
       // Compare-and-set: while the password was being hashed, the account may have been changed or disabled.
-      const [current] = await noteLogin(tx).all({ userId: user.id, hash, currentHash, nowMs })
+      const current = await noteLogin.first(tx, { userId: user.id, hash, currentHash, nowMs })
       if (!current) throw new AppError('invalid_credentials')
       if (current.totpEnabledAt !== null) {
         if (!totpCode) throw new AppError('two_factor_required')

@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../../../core/page.ts'
 import { sessionIdOf } from '../../../core/principal.ts'
 import { newToken } from '../../../crypto/secret.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { sessions, users } from '../../../db/tables.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -29,17 +29,14 @@ const USER_AGENT_LENGTH = 200
 /** Expired sessions deleted at a login: more than it adds. */
 const SWEEP = 50
 
-const sweepSessions = prepared((tx) => {
+const sweepSessions = prepare((tx) => {
   const expired = tx
     .select({ id: sessions.id })
     .from(sessions)
     .where(lte(sessions.expiresAt, given('deletableBefore')))
-  return tx
-    .delete(sessions)
-    .where(inArray(sessions.id, expired.limit(SWEEP)))
-    .prepare()
+  return tx.delete(sessions).where(inArray(sessions.id, expired.limit(SWEEP)))
 })
-const addSession = prepared((tx) =>
+const addSession = prepare((tx) =>
   tx
     .insert(sessions)
     .values({
@@ -51,8 +48,7 @@ const addSession = prepared((tx) =>
       lastSeenAt: given('nowMs'),
       expiresAt: given('expiresAt'),
     })
-    .returning()
-    .prepare(),
+    .returning(),
 )
 
 export function createSessions({ store, clock, audit, writeAs, flushUsage }: SessionsOptions) {
@@ -150,8 +146,8 @@ export async function beginSession(
   origin: Origin,
 ): Promise<Session> {
   const { userId, ttlSeconds, nowMs, deletableBefore } = user
-  await sweepSessions(tx).run({ deletableBefore })
-  return addSession(tx).get({
+  await sweepSessions.run(tx, { deletableBefore })
+  return addSession.one(tx, {
     userId,
     tokenId: newToken(),
     address: origin.address,

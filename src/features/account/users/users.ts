@@ -9,9 +9,10 @@ import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
 import type { Role } from '../../../core/principal.ts'
-import { contains, containsIgnoringCase } from '../../../db/contains.ts'
+import { contains, containsIgnoringCase } from '../../../db/expressions.ts'
 import { isUniqueViolation } from '../../../db/failures.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { passwordTokens, users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
@@ -43,18 +44,19 @@ export type Users = ReturnType<typeof createUsers>
 export function createUsers({ store, clock, audit, writeAs, endSessions, issueActivation }: UsersOptions) {
   async function insert(tx: Queries, actor: Actor, user: NewUser, passwordHash: string | null): Promise<User> {
     const now = clock.now()
-    const row = await tx
-      .insert(users)
-      .values({
-        ...user,
-        email: normalizeEmail(user.email),
-        passwordHash,
-        status: 'active',
-        createdAt: now,
-        updatedAt: now,
-      })
-      .returning()
-      .get()
+    const row = await one(
+      tx
+        .insert(users)
+        .values({
+          ...user,
+          email: normalizeEmail(user.email),
+          passwordHash,
+          status: 'active',
+          createdAt: now,
+          updatedAt: now,
+        })
+        .returning(),
+    )
     const { id, email, role } = row
     await audit(tx, actor, {
       action: 'user.create',

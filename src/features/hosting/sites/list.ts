@@ -2,7 +2,7 @@
 import { and, asc, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { type Piece, readPage } from '../../../db/page-reader.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites } from '../../../db/tables.ts'
 import { gatherNames, hasName, type NamedSite, searchedName } from './names.ts'
@@ -17,16 +17,12 @@ type Wanted = { within: number | undefined; afterId: number; wanted: number }
 const inSubscription = eq(sites.subscriptionId, given('within'))
 
 // Prepared: what nearly everybody asks for, and building it anew costs five times the reading.
-const readEverywhere = prepared((queries) => selectNames(queries, undefined, undefined).prepare())
-const readWithin = prepared((queries) => selectNames(queries, inSubscription, undefined).prepare())
-const searchEverywhere = prepared((queries) =>
-  selectNames(queries, undefined, hasName(queries, given('text'))).prepare(),
-)
-const searchWithin = prepared((queries) =>
-  selectNames(queries, inSubscription, hasName(queries, given('text'))).prepare(),
-)
-const endEverywhere = prepared((queries) => selectEnd(queries, undefined).prepare())
-const endWithin = prepared((queries) => selectEnd(queries, inSubscription).prepare())
+const readEverywhere = prepare((queries) => selectNames(queries, undefined, undefined))
+const readWithin = prepare((queries) => selectNames(queries, inSubscription, undefined))
+const searchEverywhere = prepare((queries) => selectNames(queries, undefined, hasName(queries, given('text'))))
+const searchWithin = prepare((queries) => selectNames(queries, inSubscription, hasName(queries, given('text'))))
+const endEverywhere = prepare((queries) => selectEnd(queries, undefined))
+const endWithin = prepare((queries) => selectEnd(queries, inSubscription))
 
 /**
  * @param within a subscription; undefined for all
@@ -49,8 +45,8 @@ async function readSites(queries: Queries, { within, afterId, wanted }: Wanted):
   const about = { afterId, end: NO_ID, wanted: wanted - 1, names: NAMES_OF_PIECE }
   const rows =
     within === undefined
-      ? await readEverywhere(queries).all(about)
-      : await readWithin(queries).all({ ...about, within })
+      ? await readEverywhere.all(queries, about)
+      : await readWithin.all(queries, { ...about, within })
   const found = gatherNames(rows)
   // The last may have more names than were read.
   const isCut = rows.length === NAMES_OF_PIECE
@@ -61,14 +57,15 @@ async function readSites(queries: Queries, { within, afterId, wanted }: Wanted):
 /** Looks at the sites that have the next so many names. */
 async function searchSites(queries: Queries, { within, afterId, wanted }: Wanted, text: string) {
   const about = { afterId, names: NAMES_OF_PIECE }
-  const [last] =
-    within === undefined ? await endEverywhere(queries).all(about) : await endWithin(queries).all({ ...about, within })
+  const last = await (within === undefined
+    ? endEverywhere.first(queries, about)
+    : endWithin.first(queries, { ...about, within }))
   const end = last?.id
   const found = { afterId, end: end ?? NO_ID, wanted: wanted - 1, names: NO_ID, text }
   const rows =
     within === undefined
-      ? await searchEverywhere(queries).all(found)
-      : await searchWithin(queries).all({ ...found, within })
+      ? await searchEverywhere.all(queries, found)
+      : await searchWithin.all(queries, { ...found, within })
   const matching = gatherNames(rows)
   return { rows: matching, next: matching.length === wanted ? matching.at(-1)?.id : end }
 }

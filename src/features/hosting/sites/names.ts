@@ -2,7 +2,7 @@
 import { domainToASCII } from 'node:url'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
-import { contains } from '../../../db/contains.ts'
+import { contains } from '../../../db/expressions.ts'
 import type { Queries } from '../../../db/store.ts'
 import { siteDomains, sites } from '../../../db/tables.ts'
 import { normalizeDomain } from './domain.ts'

@@ -7,6 +7,7 @@ import { AppError } from '../../../core/errors.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
+import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
@@ -70,18 +71,19 @@ export function createSites(options: SitesOptions) {
     const { id: subscriptionId, userId: ownerId } = subscription
     await requireRoom(tx, subscription)
     const now = clock.now()
-    const row = await tx
-      .insert(sites)
-      .values({
-        subscriptionId,
-        documentRoot: documentRootOf(domains.domain),
-        phpVersion: DEFAULT_PHP_VERSION,
-        status: 'active',
-        createdAt: now,
-        updatedAt: now,
-      })
-      .returning()
-      .get()
+    const row = await one(
+      tx
+        .insert(sites)
+        .values({
+          subscriptionId,
+          documentRoot: documentRootOf(domains.domain),
+          phpVersion: DEFAULT_PHP_VERSION,
+          status: 'active',
+          createdAt: now,
+          updatedAt: now,
+        })
+        .returning(),
+    )
     await insertDomains(tx, row.id, domains)
     await audit(tx, actor, {
       action: 'site.create',
@@ -151,12 +153,13 @@ export function createSites(options: SitesOptions) {
           await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
           await insertDomains(tx, id, domains)
         }
-        const row = await tx
-          .update(sites)
-          .set({ ...rest, documentRoot: documentRootOf(domains.domain), updatedAt: clock.now() })
-          .where(eq(sites.id, id))
-          .returning()
-          .get()
+        const row = await one(
+          tx
+            .update(sites)
+            .set({ ...rest, documentRoot: documentRootOf(domains.domain), updatedAt: clock.now() })
+            .where(eq(sites.id, id))
+            .returning(),
+        )
         await audit(tx, caller, {
           action: 'site.change',
           accountId: subscription.userId,

@@ -3,7 +3,7 @@ import { and, eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
 import { boundSubscriptionOf } from '../../../core/principal.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries } from '../../../db/store.ts'
 import { subscriptions } from '../../../db/tables.ts'
 
@@ -16,12 +16,11 @@ export type SubscriptionScope = typeof subscriptionScope
 export type Resource = { name: 'site'; subscriptionId: number; ownerId: number }
 
 // Prepared: nearly every request of a customer begins with it.
-const defaultOfUser = prepared((queries) =>
+const defaultOfUser = prepare((queries) =>
   queries
     .select()
     .from(subscriptions)
-    .where(and(eq(subscriptions.userId, given('userId')), eq(subscriptions.isDefault, true)))
-    .prepare(),
+    .where(and(eq(subscriptions.userId, given('userId')), eq(subscriptions.isDefault, true))),
 )
 
 /** @throws AppError `not_found` */
@@ -55,7 +54,7 @@ async function resolve(queries: Queries, caller: Caller, named: number | undefin
   const id = named ?? boundSubscriptionOf(caller)
   if (id !== undefined) return findOwn(queries, caller, id)
   if (caller.role === 'admin') return undefined
-  const [subscription] = await defaultOfUser(queries).all({ userId: caller.userId })
+  const subscription = await defaultOfUser.first(queries, { userId: caller.userId })
   if (!subscription) throw new AppError('not_found', 'You have no subscription; ask your provider for one')
   return subscription
 }

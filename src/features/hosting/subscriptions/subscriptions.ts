@@ -1,5 +1,5 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
-import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, type SQL } from 'drizzle-orm'
 import type { Actor, Caller } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -8,7 +8,9 @@ import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
 import { boundSubscriptionOf } from '../../../core/principal.ts'
 import { requireScope } from '../../../core/rights.ts'
+import { isSet } from '../../../db/expressions.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { apiKeys, sites, subscriptions, users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
@@ -88,7 +90,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     const [has] = await tx
       .select({ id: subscriptions.id })
       .from(subscriptions)
-      .where(and(eq(subscriptions.userId, userId), sql`is_default = 1`))
+      .where(and(eq(subscriptions.userId, userId), isSet(subscriptions.isDefault)))
     if (has) return
     const [first] = await tx
       .select({ id: subscriptions.id })
@@ -125,11 +127,12 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
       return writeAs(actor, async (tx, actor) => {
         await requireUser(tx, values.userId)
         if (isDefault) await clearDefault(tx, values.userId)
-        const { id } = await tx
-          .insert(subscriptions)
-          .values({ ...values, isDefault: isDefault ?? false, status: 'active', createdAt: now, updatedAt: now })
-          .returning()
-          .get()
+        const { id } = await one(
+          tx
+            .insert(subscriptions)
+            .values({ ...values, isDefault: isDefault ?? false, status: 'active', createdAt: now, updatedAt: now })
+            .returning(),
+        )
         await ensureDefault(tx, values.userId)
         await audit(tx, actor, {
           action: 'subscription.create',

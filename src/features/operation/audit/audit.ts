@@ -3,7 +3,7 @@ import { desc, eq } from 'drizzle-orm'
 import type { AuditedActor } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { PageRequest } from '../../../core/page.ts'
-import { eachGiven, given, prepared } from '../../../db/prepared.ts'
+import { eachGiven, given, prepare } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { auditClockSteps, auditHorizon, auditLog } from '../../../db/tables.ts'
 import { createBudget } from './budget.ts'
@@ -27,22 +27,20 @@ export type RecordAudit = (tx: Queries, actor: AuditedActor, event: AuditEvent, 
 
 export type Audit = ReturnType<typeof createAudit>
 
-const addEntry = prepared((tx) => tx.insert(auditLog).values(eachGiven(auditLog)).prepare())
-const addClockStep = prepared((tx) => tx.insert(auditClockSteps).values(eachGiven(auditClockSteps)).prepare())
-const findNewest = prepared((tx) =>
+const addEntry = prepare((tx) => tx.insert(auditLog).values(eachGiven(auditLog)))
+const addClockStep = prepare((tx) => tx.insert(auditClockSteps).values(eachGiven(auditClockSteps)))
+const findNewest = prepare((tx) =>
   tx
     .select({ id: auditLog.id, hash: auditLog.hash, createdAt: auditLog.createdAt })
     .from(auditLog)
     .orderBy(desc(auditLog.id))
-    .limit(1)
-    .prepare(),
+    .limit(1),
 )
-const findEntry = prepared((tx) =>
+const findEntry = prepare((tx) =>
   tx
     .select({ hash: auditLog.hash })
     .from(auditLog)
-    .where(eq(auditLog.id, given('id')))
-    .prepare(),
+    .where(eq(auditLog.id, given('id'))),
 )
 
 const SUCCESS: Outcome = { result: 'success', reason: null, times: 1 }
@@ -55,7 +53,7 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
     const last = await newest(tx)
     const placed = { id: last.id + 1, createdAt: clock.now(), ...entry }
     await add(tx, { ...placed, hash: hashEntry(last.hash, placed) })
-    if (placed.createdAt < last.createdAt) await addClockStep(tx).run({ entryId: placed.id })
+    if (placed.createdAt < last.createdAt) await addClockStep.run(tx, { entryId: placed.id })
   }
 
   const record: RecordAudit = async (tx, actor, event, outcome = SUCCESS) => {
@@ -84,7 +82,7 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
 
 /** The last entry, or what stands for it where there is none. */
 async function newest(tx: Queries): Promise<{ id: number; hash: string; createdAt: number }> {
-  const [entry] = await findNewest(tx).all()
+  const entry = await findNewest.first(tx)
   return entry ?? { ...(await horizonOf(tx)), createdAt: Number.NEGATIVE_INFINITY }
 }
 
@@ -95,8 +93,8 @@ async function newest(tx: Queries): Promise<{ id: number; hash: string; createdA
  * swallow an entry without a word
  */
 async function add(tx: Queries, entry: AuditEntry): Promise<void> {
-  await addEntry(tx).run(entry)
-  const [found] = await findEntry(tx).all({ id: entry.id })
+  await addEntry.run(tx, entry)
+  const found = await findEntry.first(tx, { id: entry.id })
   if (found?.hash !== entry.hash) throw new Error(`audit entry ${entry.id} was not stored: run 'ncp audit verify'`)
 }
 

@@ -1,8 +1,9 @@
 /** Reads the audit log in pages, the newest first: every filter is a range of an index, however many entries there are. */
 import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm'
 import type { Page, PageRequest } from '../../../core/page.ts'
+import { throughIndex } from '../../../db/expressions.ts'
 import { type Piece, readPage } from '../../../db/page-reader.ts'
-import { given, prepared } from '../../../db/prepared.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { auditClockSteps, auditLog } from '../../../db/tables.ts'
 import type { AuditEntry } from './chain.ts'
@@ -26,26 +27,24 @@ type Range = { low: number; high: number }
 /** More than any id. */
 const NO_ID = Number.MAX_SAFE_INTEGER
 
-const findFirstFrom = prepared((queries) =>
+const findFirstFrom = prepare((queries) =>
   queries
     .select({ id: auditLog.id, createdAt: auditLog.createdAt })
     .from(auditLog)
     .where(gte(auditLog.id, given('id')))
     .orderBy(asc(auditLog.id))
-    .limit(1)
-    .prepare(),
+    .limit(1),
 )
-const findNewest = prepared((queries) =>
-  queries.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).prepare(),
+const findNewest = prepare((queries) =>
+  queries.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1),
 )
-const findStepBefore = prepared((queries) =>
+const findStepBefore = prepare((queries) =>
   queries
     .select({ id: auditClockSteps.entryId })
     .from(auditClockSteps)
     .where(lt(auditClockSteps.entryId, given('id')))
     .orderBy(desc(auditClockSteps.entryId))
-    .limit(1)
-    .prepare(),
+    .limit(1),
 )
 
 /** @returns the page of entries; the newest first */
@@ -75,10 +74,10 @@ function pieceOfRange(rows: AuditEntry[], wanted: number, next: number | undefin
 
 /** The entries before `high` among which times only grow with ids. */
 async function stretchBefore(queries: Queries, high: number): Promise<Range | undefined> {
-  const [newest] = await findNewest(queries).all()
+  const newest = await findNewest.first(queries)
   if (!newest) return undefined
   const end = Math.min(high, newest.id + 1)
-  const [step] = await findStepBefore(queries).all({ id: end })
+  const step = await findStepBefore.first(queries, { id: end })
   return { low: step?.id ?? 0, high: end }
 }
 
@@ -94,7 +93,7 @@ async function rangeOfTimes(queries: Queries, stretch: Range, { from, to }: Audi
 async function firstSince(queries: Queries, { low, high }: Range, time: number): Promise<number> {
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const [entry] = await findFirstFrom(queries).all({ id: middle })
+    const entry = await findFirstFrom.first(queries, { id: middle })
     if (entry === undefined || entry.id >= high || entry.createdAt >= time) high = middle
     else low = entry.id + 1
   }
@@ -119,10 +118,7 @@ async function readRange(queries: Queries, range: Range, filter: AuditFilter, wa
     .limit(wanted)
 }
 
-/**
- * Each index is named: SQLite, which keeps no statistics here, would take one that knows nothing of the action and look at
- * all entries of the account.
- */
+/** Each index is named, lest one be taken that knows nothing of the action: it would look at all entries of the account. */
 function idsOf(range: Range, { userId, ownAccount = false, action }: AuditFilter, wanted: number): SQL {
   const within = and(
     lt(auditLog.id, range.high),
@@ -130,7 +126,7 @@ function idsOf(range: Range, { userId, ownAccount = false, action }: AuditFilter
     action === undefined ? undefined : eq(auditLog.action, action),
   )
   const select = (index: string, condition: SQL) =>
-    sql`SELECT ${auditLog.id} FROM ${auditLog} INDEXED BY ${sql.identifier(index)} WHERE ${condition} AND ${within}`
+    sql`SELECT ${auditLog.id} FROM ${throughIndex(auditLog, index)} WHERE ${condition} AND ${within}`
   const newestFirst = (ids: SQL, limit: number) => sql`${ids} ORDER BY ${sql.identifier('id')} DESC LIMIT ${limit}`
   if (userId === undefined) return newestFirst(select('audit_log_action', sql`true`), wanted)
   const suffix = action === undefined ? '' : '_action'

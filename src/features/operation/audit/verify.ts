@@ -1,6 +1,7 @@
 /** Proves the hash chain of the audit log, from the horizon to the last entry. */
 import { asc, between, gt, sql } from 'drizzle-orm'
 import { countUpTo } from '../../../db/count.ts'
+import { rowsOf } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { auditClockSteps, auditHorizon, auditLog } from '../../../db/tables.ts'
 import { horizonOf } from './audit.ts'
@@ -91,6 +92,6 @@ function prunedBy({ details }: AuditEntry): Link {
 
 /** SQLite keeps the last id that a table has given out, also when its row is gone. */
 async function lastIdIssued(queries: Queries): Promise<number> {
-  const [row] = await queries.all<{ seq: number }>(sql`SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'`)
+  const [row] = await rowsOf<{ seq: number }>(queries, sql`SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'`)
   return row?.seq ?? 0
 }

@@ -4,7 +4,7 @@ import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Precondition } from '../../../core/precondition.ts'
 import type { Role } from '../../../core/principal.ts'
-import { prepared } from '../../../db/prepared.ts'
+import { prepare } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { settings as table } from '../../../db/tables.ts'
 import { createVersionCache } from '../../../db/version-cache.ts'
@@ -13,7 +13,7 @@ import type { RecordAudit } from '../audit/audit.ts'
 import { defaultSettings, nameSettings, type SettingChanges, type SettingValues, settingEntries } from './table.ts'
 
 // Prepared: every login asks, after the commit of another, and every transaction of a caller may.
-const stored = prepared((queries) => queries.select().from(table).prepare())
+const stored = prepare((queries) => queries.select().from(table))
 
 export type SettingsOptions = { store: ReadStore; clock: Clock; audit: RecordAudit; writeAs: WriteAs }
 
@@ -68,7 +68,7 @@ export function createSettings({ store, clock, audit, writeAs }: SettingsOptions
 
 /** As a transaction sees them, or the reading connection, without what is remembered. */
 export async function readSettings(queries: Queries): Promise<SettingValues> {
-  const rows = await stored(queries).all()
+  const rows = await stored.all(queries)
   return { ...defaultSettings, ...Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
 }
 

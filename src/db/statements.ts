@@ -1,0 +1,81 @@
+/** Runs the statements that Drizzle's builders describe, so that nothing above knows how an engine runs them. */
+import { getTableColumns, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { Awaitable } from '../core/awaitable.ts'
+import type { Queries } from './store.ts'
+
+/** Each value under the name of its placeholder. */
+type Values = Record<string, unknown>
+
+/** Synchronous on SQLite. */
+type Prepared = {
+  all(values?: Values): unknown[]
+  get(values?: Values): unknown
+  run(values?: Values): unknown
+}
+
+/** A query of Drizzle's that can be run. */
+type Builder = PromiseLike<unknown> & { prepare(): object }
+
+type RowOf<B> = Awaited<B> extends (infer Row)[] ? Row : never
+
+/** A statement that any connection or transaction runs. */
+export type Statement<Row> = {
+  /** The first row, if there is one. */
+  first(queries: Queries, values?: Values): Awaitable<Row | undefined>
+  /** The row of a statement that always has one. @throws Error where it has none */
+  one(queries: Queries, values?: Values): Awaitable<Row>
+  all(queries: Queries, values?: Values): Awaitable<Row[]>
+  run(queries: Queries, values?: Values): Awaitable<void>
+}
+
+/**
+ * A statement that is built once a connection: putting one together takes ten times as long as running it.
+ *
+ * @param build what differs from one use to the next is a placeholder: see `given`
+ */
+export function prepare<B extends Builder>(build: (queries: Queries) => B): Statement<RowOf<B>> {
+  type Row = RowOf<B>
+  const statements = new WeakMap<Queries, Prepared>()
+
+  function on(queries: Queries): Prepared {
+    const known = statements.get(queries)
+    if (known !== undefined) return known
+    const statement = build(queries).prepare() as Prepared
+    statements.set(queries, statement)
+    return statement
+  }
+
+  return {
+    first: (queries, values) => on(queries).get(values) as Row | undefined,
+    one: (queries, values) => requireRow(on(queries).get(values) as Row | undefined),
+    all: (queries, values) => on(queries).all(values) as Row[],
+    run: (queries, values) => void on(queries).run(values),
+  }
+}
+
+/** The row of a query that always has one, such as an insertion that returns it. @throws Error where it has none */
+export async function one<Row>(query: PromiseLike<Row[]>): Promise<Row> {
+  return requireRow((await query)[0])
+}
+
+function requireRow<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Error('a statement that always gives a row gave none')
+  return row
+}
+
+/** The rows of a statement in SQL, which every engine must understand. */
+export async function rowsOf<Row>(queries: Queries, statement: SQL): Promise<Row[]> {
+  return queries.all<Row>(statement)
+}
+
+/** A value that is given when the statement is run, where Drizzle's types want an expression. */
+export function given(name: string): SQL {
+  return sql`${sql.placeholder(name)}`
+}
+
+/** A whole row, each value given under the name of its column. */
+export function eachGiven<Table extends SQLiteTable>(table: Table) {
+  const names = Object.keys(getTableColumns(table))
+  return Object.fromEntries(names.map((name) => [name, given(name)])) as Record<keyof Table['$inferInsert'], SQL>
+}
