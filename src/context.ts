@@ -196,7 +196,7 @@ export async function createContext({ config, clock, log, panelProcess }: Contex
 
   let isReady = false
   let certificate: Certificate | undefined
-  const pruneAudit = async () => (isSteady() ? retention.prune() : undefined)
+  const pruneAudit = async (stopping: AbortSignal) => (isSteady() ? retention.prune(stopping) : undefined)
   const stopTasks = startTasks([
     { everyMs: USAGE_FLUSH_MS, run: usage.flush, log: storageLog, failure: 'usage not written' },
     { everyMs: RESET_FLUSH_MS, run: passwordReset.flush, log: storageLog, failure: 'password resets not written' },

@@ -184,6 +184,16 @@ test('nothing is random but from the operating system, and no clock is read but 
   expect(files.filter((file) => /Date\.now\(|new Date\(\)/.test(sourceOf(file)))).toEqual(['src/core/clock.ts'])
 })
 
+test('what comes again and again is a task, which stops in order and never runs beside itself', () => {
+  expect(files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)))).toEqual([
+    // Asks nothing of anyone: the thread knows no log, and the measurement must cost less than what it measures.
+    'src/db/sqlite/fast/disk-thread.ts',
+    'src/jobs/task.ts',
+    'src/mail/outbox.ts',
+    'src/metrics/event-loop.ts',
+  ])
+})
+
 test('what is shown goes through one file, which lets no text of others give orders to a terminal', () => {
   const writing = files.filter((file) =>
     /process\.std(out|err)\.write|console\.|Bun\.std(out|err)\b/.test(sourceOf(file)),

@@ -61,12 +61,20 @@ export function createExpiryNotices({ store, clock, notify }: { store: Store; cl
   }
 
   return {
-    /** Called from time to time: tells the users of keys that expire soon, each time once. */
-    async send(): Promise<void> {
+    /**
+     * Called from time to time: tells the users of keys that expire soon, each time once.
+     *
+     * @param stopping ends it after the batch under way
+     */
+    async send(stopping?: AbortSignal): Promise<void> {
       let noticed: number | null = null
       for (const days of NOTICE_DAYS) {
         const before = noticed
-        while ((await store.write((tx) => sendBatch(tx, days, before))) === BATCH) await nextTurn()
+        let isMore = true
+        while (isMore && !stopping?.aborted) {
+          isMore = (await store.write((tx) => sendBatch(tx, days, before))) === BATCH
+          await nextTurn()
+        }
         noticed = days
       }
     },

@@ -69,11 +69,15 @@ export function createRetention({ store, clock, record, days }: RetentionOptions
   }
 
   return {
-    /** Called from time to time; does nothing until a day's entries are too old. */
-    async prune(): Promise<void> {
+    /**
+     * Called from time to time; does nothing until a day's entries are too old.
+     *
+     * @param stopping ends it after the batch under way
+     */
+    async prune(stopping?: AbortSignal): Promise<void> {
       const before = clock.now() - (await days()) * DAY_MS
       let wasPruned = true
-      while (wasPruned) wasPruned = await store.write((tx) => pruneBatch(tx, before))
+      while (wasPruned && !stopping?.aborted) wasPruned = await store.write((tx) => pruneBatch(tx, before))
     },
   }
 }

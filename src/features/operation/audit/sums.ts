@@ -64,9 +64,13 @@ export function createAuditSums({ store, clock, append }: { store: Store; clock:
   }
 
   return {
-    /** Called from time to time: makes entries of the sums whose hour is over. */
-    async flush(): Promise<void> {
-      while ((await due(store.read)).length > 0) {
+    /**
+     * Called from time to time: makes entries of the sums whose hour is over.
+     *
+     * @param stopping ends it after the batch under way
+     */
+    async flush(stopping?: AbortSignal): Promise<void> {
+      while (!stopping?.aborted && (await due(store.read)).length > 0) {
         await store.write(async (tx) => {
           for (const sum of await due(tx)) {
             await append(tx, entryOf(sum))

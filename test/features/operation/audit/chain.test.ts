@@ -219,6 +219,24 @@ describe('entries that are too old', () => {
     expect(await verify()).toMatchObject({ valid: true, entries: 7 })
   }, 120_000)
 
+  test('are left for the next time after the batch under way, when the panel stops', async () => {
+    await panel.context.store.write(async (tx) => {
+      for (let i = 0; i < 5000; i++)
+        await panel.context.audit.record(tx, panelItself, { action: 'request', accountId: null })
+    })
+    panel.clock.advance(400 * DAY_SECONDS)
+    using database = new Database(`${panel.data}/ncp.db`, { readonly: true })
+    const firstId = () => (database.query('SELECT min(id) AS id FROM audit_log').get() as { id: number }).id
+    const before = firstId()
+    let asked = 0
+    const stopping = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => ++asked > 1 })
+    await panel.context.retention.prune(stopping)
+    expect(firstId()).toBe(before + 2000)
+    expect(await verify()).toMatchObject({ valid: true })
+    await panel.context.retention.prune()
+    expect(firstId()).toBeGreaterThan(before + 5000)
+  }, 120_000)
+
   test('still can not be taken out of the middle', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
     await panel.context.retention.prune()
