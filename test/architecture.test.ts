@@ -1,45 +1,8 @@
 /** The house rules that a machine can hold: which way imports run, and who may touch what. */
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { filesIn, type Import, importsIn, layerOf, runsUp, sourceOf } from '../scripts/imports.ts'
 
-const root = join(import.meta.dir, '..')
-const filesIn = (folder: string) =>
-  [...new Bun.Glob(`${folder}/**/*.ts`).scanSync(root)].filter((file) => !file.endsWith('.d.ts')).sort()
 const files = filesIn('src')
-const sourceOf = (file: string) => readFileSync(join(root, file), 'utf8')
-
-/** From the ground up: a file imports from its own layer and from those below. */
-const layers = ['core', 'technical', 'service', 'http', 'routes', 'app', 'cli', 'main'] as const
-type Layer = (typeof layers)[number]
-
-function layerOf(file: string): Layer {
-  const [, folder = '', feature] = file.split('/')
-  if (folder === 'core') return 'core'
-  if (['backup', 'config', 'crypto', 'db', 'jobs', 'limiter', 'log', 'mail', 'metrics', 'system'].includes(folder))
-    return 'technical'
-  if (folder === 'features') return /\/([a-z-]+-)?routes\.ts$|\/model\.ts$/.test(file) ? 'routes' : 'service'
-  if (folder === 'http' || folder === 'tls') return 'http'
-  if (folder === 'docs') return 'routes'
-  if (['app.ts', 'context.ts', 'threads.ts', 'lifecycle'].includes(folder)) return 'app'
-  if (folder === 'cli') return 'cli'
-  if (folder === 'main.ts' && feature === undefined) return 'main'
-  throw new Error(`${file} is in no layer: name one in this test`)
-}
-
-type Import = { from: string; to: string; typeOnly: boolean }
-
-/** The imports between the files of a folder. */
-const importsIn = (folder: string): Import[] =>
-  filesIn(folder).flatMap((file) =>
-    [...sourceOf(file).matchAll(/^import (type )?[^'"]*from '(\.[^']+)'|^import '(\.[^']+)'/gm)].flatMap(
-      ([, type, named, bare]) => {
-        const to = relative(root, join(root, dirname(file), named ?? bare ?? ''))
-        const isOurs = to.startsWith(`${folder}/`) && to.endsWith('.ts')
-        return isOurs ? [{ from: file, to, typeOnly: type !== undefined }] : []
-      },
-    ),
-  )
 const imports = importsIn('src')
 
 test('the rules below look at real imports', () => {
@@ -49,10 +12,7 @@ test('the rules below look at real imports', () => {
 })
 
 test('imports run one way', () => {
-  const against = imports.filter(({ from, to, typeOnly }) => {
-    // `http` names a limiter or a principal; a service never names `http`, not even a type of it.
-    return layers.indexOf(layerOf(to)) > layers.indexOf(layerOf(from)) && !(typeOnly && layerOf(from) === 'http')
-  })
+  const against = imports.filter(runsUp)
   expect(against).toEqual([])
 })
 
