@@ -1,11 +1,12 @@
-/** The version of the data moves whenever SQLite's own does, and does not move without a reason. */
+/** The WAL index says the same whether it is read from memory or asked of SQLite, and its version moves with every commit. */
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { createDataVersion, mapWalIndex } from '../../src/db/sqlite/fast/wal-index.ts'
+import { mapWalIndex } from '../../src/db/sqlite/fast/wal-index.ts'
+import { askWalIndex, type WalIndex } from '../../src/db/sqlite/wal-index.ts'
 
 let path: string
 let writer: Database
@@ -24,26 +25,52 @@ afterEach(() => {
   rmSync(join(path, '..'), { recursive: true })
 })
 
-test('nothing moves it but a commit', () => {
-  const version = createDataVersion(reader, mapWalIndex(path))
-  const first = version()
-  reader.query('SELECT * FROM t').all()
-  writer.run('BEGIN IMMEDIATE')
-  writer.run('INSERT INTO t VALUES (1)')
-  expect(version()).toBe(first)
-  writer.run('ROLLBACK')
-  expect(version()).toBe(first)
-  writer.run('BEGIN IMMEDIATE')
-  writer.run('INSERT INTO t VALUES (1)')
-  writer.run('COMMIT')
-  expect(version()).not.toBe(first)
-  expect(version()).toBe(version())
+/** From memory, and by a question to SQLite. */
+const ways = {
+  mapped: () => mapWalIndex(path) ?? fail('it cannot be mapped'),
+  asked: () => askWalIndex(reader),
+}
+
+describe.each(['mapped', 'asked'] as const)('the version of an index that is %s', (way) => {
+  test('moves with nothing but a commit', () => {
+    const version = ways[way]().version
+    const first = version()
+    reader.query('SELECT * FROM t').all()
+    writer.run('BEGIN IMMEDIATE')
+    writer.run('INSERT INTO t VALUES (1)')
+    expect(version()).toBe(first)
+    writer.run('ROLLBACK')
+    expect(version()).toBe(first)
+    writer.run('BEGIN IMMEDIATE')
+    writer.run('INSERT INTO t VALUES (1)')
+    writer.run('COMMIT')
+    expect(version()).not.toBe(first)
+    expect(version()).toBe(version())
+  })
+
+  test('has moved with a commit of another process when that process says so', async () => {
+    const version = ways[way]().version
+    const program = `
+      const db = new (require('bun:sqlite').Database)(process.argv[1])
+      for await (const line of console) { db.run('INSERT INTO t VALUES (3)'); process.stdout.write('done\\n') }`
+    const child = Bun.spawn([process.execPath, '-e', program, path], { stdin: 'pipe', stdout: 'pipe' })
+    const said = child.stdout.getReader()
+    for (let i = 0; i < 50; i++) {
+      const before = version()
+      child.stdin.write('go\n')
+      child.stdin.flush()
+      await said.read()
+      expect(version()).not.toBe(before)
+    }
+    child.stdin.end()
+    await child.exited
+  })
 })
 
-test('it moves whenever PRAGMA data_version does, whatever connections do', () => {
-  const version = createDataVersion(reader, mapWalIndex(path))
+test('both ways say the same, whatever connections do', () => {
+  const mapped = ways.mapped()
+  const asked = ways.asked()
   using other = new Database(path)
-  const pragma = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
   const steps: Record<string, () => unknown> = {
     write: () => writer.run('INSERT INTO t VALUES (1)'),
     foreignWrite: () => other.run('INSERT INTO t VALUES (2)'),
@@ -60,43 +87,25 @@ test('it moves whenever PRAGMA data_version does, whatever connections do', () =
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...Object.keys(steps)), { minLength: 1, maxLength: 40 }), (names) => {
       for (const name of names) {
-        const before = [pragma.get()?.data_version, version()]
+        const before = [asked.version(), mapped.version()]
         try {
           steps[name]?.()
         } catch {}
-        const after = [pragma.get()?.data_version, version()]
+        const after = [asked.version(), mapped.version()]
         if (after[0] !== before[0]) expect(`${name} ${after[1]}`).not.toBe(`${name} ${before[1]}`)
+        const counts = ({ frames, moved, backlog }: WalIndex) => ({
+          name,
+          frames: frames(),
+          moved: moved(),
+          backlog: backlog(),
+        })
+        expect(counts(mapped)).toEqual(counts(asked))
       }
     }),
     { numRuns: 20 },
   )
 })
 
-test('a commit of another process has moved it when that process says so', async () => {
-  const version = createDataVersion(reader, mapWalIndex(path))
-  const program = `
-    const db = new (require('bun:sqlite').Database)(process.argv[1])
-    for await (const line of console) { db.run('INSERT INTO t VALUES (3)'); process.stdout.write('done\\n') }`
-  const child = Bun.spawn([process.execPath, '-e', program, path], { stdin: 'pipe', stdout: 'pipe' })
-  const said = child.stdout.getReader()
-  for (let i = 0; i < 50; i++) {
-    const before = version()
-    child.stdin.write('go\n')
-    child.stdin.flush()
-    await said.read()
-    expect(version()).not.toBe(before)
-  }
-  child.stdin.end()
-  await child.exited
-})
-
-test('where the index can not be mapped, it is the PRAGMA', () => {
-  const version = createDataVersion(reader, undefined)
-  const first = version()
-  writer.run('INSERT INTO t VALUES (1)')
-  expect(version()).not.toBe(first)
-})
-
-function fail(_: unknown): never {
-  throw new Error('no')
+function fail(why: unknown): never {
+  throw new Error(`${why}`)
 }

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sync } from '../../system/sync.ts'
-import { openForWriting } from './connection.ts'
+import { openConnections } from './connection.ts'
 import { migrations as bundled, type Migration } from './migrations.ts'
 import { moveLog } from './proof.ts'
 
@@ -77,9 +77,10 @@ export function readMigrationStates(path: string): MigrationState[] {
 
 /** Migrates a database that nobody has open. @throws Error as `migrate` does, LostDiskError */
 export function migrateFile(path: string, nowMs: number): void {
-  const { database } = openForWriting(path, { isLogDoubted: true })
+  const { database, reader } = openConnections(path, { isLogDoubted: true, mapsIndex: false })
   migrate(database, { path, nowMs })
   moveLog(database)
+  reader.close()
   database.close()
 }
 

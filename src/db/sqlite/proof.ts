@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite'
 import { fdatasync, fdatasyncSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { LostDiskError } from '../failures.ts'
-import type { WalIndex } from './fast/wal-index.ts'
 import { rewriteLog } from './log-file.ts'
+import type { WalIndex } from './wal-index.ts'
 
 const syncData = promisify(fdatasync)
 
@@ -40,19 +40,6 @@ export async function proveLog(log: number, { frames }: WalIndex): Promise<void>
  * @throws Error of SQLite
  */
 export function moveLog(database: Database): boolean {
-  const moved = checkpoint(database, 'TRUNCATE')
-  return moved.checkpointed === moved.log
-}
-
-/** Pages in the log that are not in the database file yet. Where the index can't be read: a few system calls. */
-export function countBacklog(database: Database): number {
-  const { log, checkpointed } = checkpoint(database, 'NOOP')
-  return log - checkpointed
-}
-
-type Checkpoint = { log: number; checkpointed: number }
-
-function checkpoint(database: Database, mode: 'TRUNCATE' | 'NOOP'): Checkpoint {
-  const result = database.query<Checkpoint, []>(`PRAGMA wal_checkpoint(${mode})`).get()
-  return result ?? { log: 0, checkpointed: 0 }
+  const moved = database.query<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()
+  return moved?.checkpointed === moved?.log
 }

@@ -1,5 +1,4 @@
 /** Opens a store that is one SQLite file. */
-import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
@@ -9,16 +8,15 @@ import { LostDiskError } from '../failures.ts'
 import type { Store } from '../store.ts'
 import * as tables from '../tables.ts'
 import { createCheckpointPace } from './checkpoint-pace.ts'
-import { openForWriting } from './connection.ts'
+import { openConnections } from './connection.ts'
 import { isAlone, shareDirectory } from './data-lock.ts'
 import { createDiskTrust } from './disk-trust.ts'
 import { isFailedSync } from './error-codes.ts'
 import { explainOpening } from './explain-opening.ts'
 import { createDiskThread } from './fast/disk-thread.ts'
-import { createDataVersion } from './fast/wal-index.ts'
 import { migrate } from './migrate.ts'
 import { watchPlaces } from './placed-files.ts'
-import { countBacklog, moveLog, proveLog } from './proof.ts'
+import { moveLog, proveLog } from './proof.ts'
 import { createWriter } from './writer.ts'
 
 export type StoreOptions = {
@@ -28,6 +26,8 @@ export type StoreOptions = {
   isPanel?: boolean
   /** Where `disk-worker.ts` is, while others are to be served; without it, writing waits for the disk and stops everything. */
   diskThread?: URL
+  /** Whether the WAL index may be read from memory, as it is by default. */
+  mapsIndex?: boolean
   log?: Log
   /** Told when the disk does not keep what is written: the process has to end by `exitAtOnce`. */
   onLost?(error: LostDiskError): void
@@ -67,23 +67,21 @@ type OpenOptions = StoreOptions & {
 }
 
 function open(path: string, nowMs: number, options: OpenOptions): Store {
-  const { release, isLogDoubted, diskThread, log = noLog, onLost = () => undefined } = options
+  const { release, isLogDoubted, diskThread, mapsIndex = true, log = noLog, onLost = () => undefined } = options
   // SQLite would make the file 0644; its WAL and shared-memory files take the mode of the database file.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
 
-  const { database, walIndex, log: logFile } = openForWriting(path, { isLogDoubted })
+  const { database, reader, walIndex, log: logFile } = openConnections(path, { isLogDoubted, mapsIndex })
   migrate(database, { path, nowMs })
   database.run('PRAGMA foreign_keys = ON')
   // SQLite would wait for a foreign lock on the event loop and stop everything; the writer waits beside it.
   database.run('PRAGMA busy_timeout = 0')
 
-  const reader = new Database(path, { readonly: true, strict: true })
-  reader.run('PRAGMA busy_timeout = 5000')
   reader.query('SELECT 1 FROM schema_migrations').get()
-  const version = createDataVersion(reader, walIndex)
+  const { version } = walIndex
 
-  const pace = createCheckpointPace(walIndex?.backlog ?? (() => countBacklog(database)))
+  const pace = createCheckpointPace(walIndex.backlog)
   const files = watchPlaces(path, reader, log)
   const trust = createDiskTrust({
     path,
@@ -91,7 +89,7 @@ function open(path: string, nowMs: number, options: OpenOptions): Store {
     onLost,
     async prove(isDoubted) {
       await disk?.pause()
-      if (!walIndex || logFile === undefined) throw new Error('this system does not let the log be written anew')
+      if (logFile === undefined) throw new Error('this system does not let the log be written anew')
       let moved = 0
       await writer.alone(async () => {
         moved = walIndex.moved()
@@ -104,7 +102,7 @@ function open(path: string, nowMs: number, options: OpenOptions): Store {
     },
   })
   const disk =
-    diskThread && walIndex && logFile !== undefined
+    diskThread && logFile !== undefined
       ? createDiskThread({ thread: diskThread, files: { database: path, log: logFile }, pace, onDoubt: trust.doubt })
       : undefined
   const writer = createWriter({

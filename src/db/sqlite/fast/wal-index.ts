@@ -1,8 +1,8 @@
-/** The index of SQLite's log, in the memory that SQLite shares with every process: what was committed, and how much of it waits. */
-import type { Database } from 'bun:sqlite'
+/** The index of SQLite's log, read from the memory that SQLite shares with every process, without a system call. */
 import { realpathSync } from 'node:fs'
 import { mapFile } from '../../../system/mapped-file.ts'
 import { openFile } from '../../../system/open-files.ts'
+import type { WalIndex } from '../wal-index.ts'
 
 /**
  * Two copies of a header of 48 bytes, then how many frames are in the database file:
@@ -13,20 +13,12 @@ const HEADER_INTEGERS = 24
 const LAST_FRAME = 4
 const FRAMES_MOVED = 24
 
-export type WalIndex = {
-  /** Moves at every commit of any process. */
-  version(): number
-  /** Pages in the log, as of the last commit. */
-  frames(): number
-  /** How many of them SQLite takes to be in the database file. */
-  moved(): number
-  /** Pages in the log that are not in the database file yet. */
-  backlog(): number
-}
-
 /**
- * It is mapped through SQLite's own descriptor, because closing another one of the same file would drop the locks that SQLite
- * holds on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+ * Every commit writes the header, with a counter and a checksum, before it is acknowledged. `PRAGMA data_version` compares the
+ * same bytes, inside a read transaction of three system calls.
+ *
+ * The file is mapped through SQLite's own descriptor, because closing another one of the same file would drop the locks that
+ * SQLite holds on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
  *
  * @param path a database file that this process has read in WAL mode, and keeps open as long as the index is asked
  * @returns undefined where the system doesn't tell which files are open, or has no C library that we know
@@ -61,19 +53,4 @@ function mapIntegers(path: string): Int32Array | undefined {
   } catch {
     return undefined
   }
-}
-
-/**
- * Makes the function that reads a version. It moves at every commit of any process.
- *
- * `PRAGMA data_version` begins and ends a read transaction, three system calls, to compare the header of the index with the
- * one it saw last: every commit writes it, with a counter and a checksum, before it is acknowledged. The same comparison
- * needs none.
- *
- * @param reader a connection that stays open as long as the function is called
- */
-export function createDataVersion(reader: Database, index: WalIndex | undefined): () => number {
-  if (index) return index.version
-  const version = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
-  return () => version.get()?.data_version ?? -1
 }
