@@ -113,7 +113,7 @@ test('queries are told in the words that every engine has, and run by db/stateme
     /\)\s*\.(get|all|run)\(\s*[){]/,
     /\)\s*\.values\(\s*\)/,
     /\b(tx|queries|read)\s*\.(get|all|run|values)\b/,
-    /\bINDEXED BY\b|\binstr\(|\bPRAGMA\b/,
+    /sqlite_|\bINDEXED BY\b|\binstr\(|\bPRAGMA\b/,
   ]
   for (const pattern of ofOneEngine) {
     expect(above.filter((file) => pattern.test(sourceOf(file)))).toEqual([])

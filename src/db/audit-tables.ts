@@ -53,6 +53,14 @@ export const auditClockSteps = sqliteTable('audit_clock_steps', {
   entryId: integer('entry_id').primaryKey(),
 })
 
+/** One row: the newest entry, so that it shows when the end of the log is cut off. Triggers let it go forward alone. */
+export const auditHead = sqliteTable('audit_head', {
+  id: integer().primaryKey(),
+  /** 0 before the first entry. */
+  entryId: integer('entry_id').notNull(),
+  hash: text().notNull(),
+})
+
 /** One row, once old entries have been deleted: the last of them, on which the chain goes on. */
 export const auditHorizon = sqliteTable('audit_horizon', {
   id: integer().primaryKey(),

@@ -7,7 +7,15 @@ import type { Panel } from './panel.ts'
 const MOVING = new Set(['last_used_at', 'last_seen_at', 'last_login_at'])
 
 /** What a refused request may write too: that it was refused, and that somebody failed. */
-const RECORDS = ['allowances', 'strangers', 'audit_log', 'audit_horizon', 'audit_sums', 'audit_clock_steps']
+const RECORDS = [
+  'allowances',
+  'strangers',
+  'audit_log',
+  'audit_head',
+  'audit_horizon',
+  'audit_sums',
+  'audit_clock_steps',
+]
 
 /** Every row of every table that holds users' data, without what any request may move. */
 export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as string[] } = {}): Record<string, unknown[]> {

@@ -8,6 +8,7 @@ import severalResetLinks from '../../../drizzle/0005_several-reset-links.sql' wi
 import selfRotation from '../../../drizzle/0006_self-rotation.sql' with { type: 'text' }
 import boundedWork from '../../../drizzle/0007_bounded-work.sql' with { type: 'text' }
 import auditSums from '../../../drizzle/0008_audit-sums.sql' with { type: 'text' }
+import auditHead from '../../../drizzle/0009_audit-head.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   { name: '0006_self-rotation', sql: selfRotation },
   { name: '0007_bounded-work', sql: boundedWork },
   { name: '0008_audit-sums', sql: auditSums },
+  { name: '0009_audit-head', sql: auditHead },
 ]

@@ -10,6 +10,7 @@ import { createBudget } from './budget.ts'
 import { type AuditEntry, GENESIS_HASH, hashEntry } from './chain.ts'
 import { writeDetails } from './details.ts'
 import type { AuditEvent } from './events.ts'
+import { moveHead } from './head.ts'
 import { type AuditFilter, listEntries } from './list.ts'
 import { type Append, countEntry } from './sums.ts'
 
@@ -52,7 +53,9 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
     // Nobody comes between the read and the insert: there is one writing transaction at a time, over all processes.
     const last = await newest(tx)
     const placed = { id: last.id + 1, createdAt: clock.now(), ...entry }
-    await add(tx, { ...placed, hash: hashEntry(last.hash, placed) })
+    const hash = hashEntry(last.hash, placed)
+    await add(tx, { ...placed, hash })
+    await moveHead(tx, last, { id: placed.id, hash })
     if (placed.createdAt < last.createdAt) await addClockStep.run(tx, { entryId: placed.id })
   }
 

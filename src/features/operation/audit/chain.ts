@@ -4,6 +4,9 @@ import type { auditLog } from '../../../db/tables.ts'
 
 export type AuditEntry = typeof auditLog.$inferSelect
 
+/** An entry's id and hash. */
+export type Link = { id: number; hash: string }
+
 /** What the first entry of an installation follows. */
 export const GENESIS_HASH = '0'.repeat(64)
 

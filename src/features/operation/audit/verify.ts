@@ -1,14 +1,13 @@
 /** Proves the hash chain of the audit log, from the horizon to the last entry. */
-import { asc, between, gt, sql } from 'drizzle-orm'
+import { asc, between, gt } from 'drizzle-orm'
 import { countUpTo } from '../../../db/count.ts'
-import { rowsOf } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { auditClockSteps, auditHorizon, auditLog } from '../../../db/tables.ts'
 import { horizonOf } from './audit.ts'
-import { type AuditEntry, hashEntry } from './chain.ts'
+import { type AuditEntry, hashEntry, type Link } from './chain.ts'
+import { headOf } from './head.ts'
 
-/** An entry's id and hash. */
-export type Link = { id: number; hash: string }
+export type { Link }
 
 export type Verification =
   | { valid: true; entries: number; head: Link }
@@ -19,11 +18,15 @@ const PAGE = 1000
 
 /**
  * The chain alone shows what was changed or taken out by someone who did not rewrite all that follows. Whoever can write
- * to the database could do that too, or cut off the end: only a link that was written down elsewhere shows it.
+ * to the database could do that too, and put the head back to where it was cut off: only a link that was written down
+ * elsewhere shows it.
  *
  * @param anchor a link from an earlier verification, which must still be in the chain
  */
 export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link): Promise<Verification> {
+  // First: a panel that runs adds entries while they are read.
+  const known = await headOf(store.read)
+  if (!known) return broken(1, 'no row of audit_head says where the log ends')
   const horizon = await horizonOf(store.read)
   let head: Link = horizon
   let lastPruned: Link = { id: 0, hash: horizon.hash }
@@ -42,6 +45,8 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
       if (entry.hash !== hashEntry(head.hash, entry)) return broken(entry.id, 'it, or the one before, was changed')
       if (entry.id === anchor?.id && entry.hash !== anchor.hash)
         return broken(entry.id, 'it is not the one written down')
+      if (entry.id === known.id && entry.hash !== known.hash)
+        return broken(entry.id, 'it is not the one that audit_head names')
       // Without its note, or with one too many, a list by time would leave entries out.
       if (steps.has(entry.id) !== entry.createdAt < before) {
         return broken(entry.id, 'whether the clock was put back before it is not noted as it was')
@@ -52,8 +57,9 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
     }
   } while (page.length > 0)
 
-  const issued = await lastIdIssued(store.read)
-  if (head.id < issued) return broken(head.id + 1, 'it is missing, with all that follow')
+  if (head.id < known.id) return broken(head.id + 1, 'it is missing, with all that follow')
+  const end = await headOf(store.read)
+  if (end && end.id < head.id) return broken(end.id + 1, 'audit_head does not know of it')
   // Read again: a panel that runs may have deleted old entries meanwhile.
   const horizons = [horizon, await horizonOf(store.read)]
   if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
@@ -88,10 +94,4 @@ function broken(entryId: number, reason: string): Verification {
 function prunedBy({ details }: AuditEntry): Link {
   const { through_id: id, through_hash: hash } = JSON.parse(details)
   return { id, hash }
-}
-
-/** SQLite keeps the last id that a table has given out, also when its row is gone. */
-async function lastIdIssued(queries: Queries): Promise<number> {
-  const [row] = await rowsOf<{ seq: number }>(queries, sql`SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'`)
-  return row?.seq ?? 0
 }

@@ -20,10 +20,19 @@ afterEach(() => panel.stop())
 
 const verify = (anchor?: { id: number; hash: string }) => verifyChain(panel.context.store, anchor)
 
+const TRIGGERS = [
+  'audit_log_no_update',
+  'audit_log_no_delete',
+  'audit_log_in_order',
+  'audit_head_forward',
+  'audit_head_one_row',
+  'audit_head_no_delete',
+]
+
 /** What somebody does who has the database file, past the panel. */
 function tamper(...statements: string[]): void {
   using database = new Database(`${panel.data}/ncp.db`)
-  for (const trigger of ['audit_log_no_update', 'audit_log_no_delete', 'audit_log_in_order']) {
+  for (const trigger of TRIGGERS) {
     database.run(`DROP TRIGGER IF EXISTS ${trigger}`)
   }
   for (const statement of statements) database.run(statement)
@@ -76,6 +85,27 @@ describe('the chain', () => {
     expect(await verify()).toEqual({ valid: false, entryId: 6, reason: 'it is missing, with all that follow' })
   })
 
+  test('shows that its end was cut off, also when entries have been written since', async () => {
+    const last = await head()
+    tamper(`DELETE FROM audit_log WHERE id >= ${last.id - 1}`)
+    for (let i = 0; i < 5; i++) await panel.post('/sites', ada.token, { domain: `after${i}.example` })
+    expect(await verify()).toEqual({
+      valid: false,
+      entryId: last.id,
+      reason: 'it is not the one that audit_head names',
+    })
+  })
+
+  test('shows an entry that was put at its end, and a head that is gone', async () => {
+    const last = await head()
+    tamper(
+      `UPDATE audit_head SET entry_id = ${last.id - 1}, hash = (SELECT hash FROM audit_log WHERE id = ${last.id - 1})`,
+    )
+    expect(await verify()).toEqual({ valid: false, entryId: last.id, reason: 'audit_head does not know of it' })
+    tamper('DELETE FROM audit_head')
+    expect(await verify()).toMatchObject({ valid: false, reason: 'no row of audit_head says where the log ends' })
+  })
+
   test('shows that its beginning was cut off as if it were too old', async () => {
     tamper(
       'INSERT INTO audit_horizon (id, entry_id, hash) SELECT 1, id, hash FROM audit_log WHERE id = 5',
@@ -124,7 +154,7 @@ describe('the chain', () => {
 
   test('shows that it was written anew, to whoever has an anchor', async () => {
     const anchor = await head()
-    tamper('DELETE FROM audit_log', "DELETE FROM sqlite_sequence WHERE name = 'audit_log'")
+    tamper('DELETE FROM audit_log', "UPDATE audit_head SET entry_id = 0, hash = printf('%064d', 0)")
     expect(await verify()).toMatchObject({ valid: true, entries: 0 })
     expect(await verify(anchor)).toMatchObject({ valid: false, entryId: anchor.id })
     for (let i = 0; i < 20; i++) await panel.post('/sites', ada.token, { domain: `anew${i}.example` })
@@ -165,6 +195,15 @@ test('the database itself refuses to change, delete or insert an entry out of or
     `INSERT OR REPLACE INTO audit_log (id, ${columns}) VALUES (5, 1, 'none', 'x', 'success', 1, '{}', '')`,
   ]) {
     expect(() => database.run(statement)).toThrow('audit_log is append-only')
+  }
+  for (const statement of [
+    'UPDATE audit_head SET entry_id = entry_id - 1',
+    "UPDATE audit_head SET hash = ''",
+    'DELETE FROM audit_head',
+    "INSERT INTO audit_head VALUES (2, 1, '')",
+    "INSERT OR REPLACE INTO audit_head VALUES (1, 9999, '')",
+  ]) {
+    expect(() => database.run(statement)).toThrow('audit_head goes forward alone')
   }
 })
 
