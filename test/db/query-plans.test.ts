@@ -9,6 +9,7 @@ import { type Plan, plansOf, type Recording, recordStatements } from '../harness
 
 setDefaultTimeout(300_000)
 
+const root = join(import.meta.dir, '../..')
 /** Tables that hold a few rows, however long the panel runs. */
 const SMALL_TABLES = new Set(['settings', 'schema_migrations', 'audit_head', 'audit_horizon', 'strangers'])
 /** Indexes of a few rows of a table. */
@@ -121,11 +122,11 @@ test('every list of the reference was asked for with all its parameters', () => 
 })
 
 test('every job that the panel runs by itself was run', () => {
-  const source = readFileSync(join(import.meta.dir, '../../src/context.ts'), 'utf8')
-  const named = [...source.matchAll(/\bevery\(\s*\w+,\s*([\w.]+)/g)]
+  const named = ['src/context.ts', ...new Bun.Glob('src/**/module.ts').scanSync(root)]
+    .flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(/\brun: (?:(?:async )?\(\) => )?([\w.]+)/g)])
     .map(([, name]) => `${name}`)
     // A look at the clock.
-    .filter((name) => name !== 'async')
+    .filter((name) => name !== 'isSteady')
   expect(named.length).toBeGreaterThan(4)
   expect(Object.keys(jobs())).toEqual(expect.arrayContaining(named))
 })
