@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BunPlugin } from 'bun'
-import { run } from './run.ts'
+import { run } from '../src/cli/run.ts'
 import type { Target } from './targets.ts'
 
 const DIRECTORY = 'dist/addons'
@@ -17,7 +17,7 @@ export function installAddons(): void {
   mkdirSync(DIRECTORY, { recursive: true })
   for (const file of ['package.json', 'bun.lock']) copyFileSync(file, join(DIRECTORY, file))
   const which = ['--production', '--omit=peer', '--os=linux', '--cpu=x64', '--cpu=arm64', '--libc=*']
-  run([process.execPath, 'install', '--frozen-lockfile', '--ignore-scripts', ...which], DIRECTORY)
+  run([process.execPath, 'install', '--frozen-lockfile', '--ignore-scripts', ...which], { cwd: DIRECTORY })
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Makes all that is published of a version in `dist/release/`: programs, Debian packages, bill of materials, sums. */
+/** Makes all that is published of a version in `dist/release/`: programs, packages, bill of materials, checksums. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
@@ -11,8 +11,8 @@ import { TARGETS, type Target } from './targets.ts'
 const DIRECTORY = 'dist/release'
 const RUNNABLE = 'dist/ncp'
 const PACKAGES = [
-  { target: 'linux-x64', architecture: 'amd64' },
-  { target: 'linux-arm64', architecture: 'arm64' },
+  { target: 'linux-x64', debian: 'amd64' },
+  { target: 'linux-arm64', debian: 'arm64' },
 ] as const
 
 const fileOf = (target: Target) => join(DIRECTORY, `ncp-${manifest.version}-${target}`)
@@ -30,8 +30,9 @@ for (const target of TARGETS) {
   programs.push({ path, inputs: await compile(path, target) })
   say(path)
 }
-for (const { target, architecture } of PACKAGES) {
-  say(buildDeb({ binary: fileOf(target), architecture, runnable: RUNNABLE, directory: DIRECTORY, time }))
+for (const { target, debian } of PACKAGES) {
+  const options = { binary: fileOf(target), runnable: RUNNABLE, directory: DIRECTORY, time }
+  say(buildDeb(options, debian))
 }
 writeFileSync(join(DIRECTORY, 'ncp.cdx.json'), `${billOfMaterials(programs, time * 1000)}\n`)
 writeFileSync(join(DIRECTORY, 'SHA256SUMS'), sums())

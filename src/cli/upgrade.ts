@@ -8,6 +8,7 @@ import { sync } from '../system/sync.ts'
 import { configOf, withSettings } from './flags.ts'
 import { installed } from './installation.ts'
 import { print } from './output.ts'
+import { run } from './run.ts'
 
 type UpgradeOptions = { sums?: string; service: string; config?: string }
 
@@ -148,12 +149,4 @@ function runnerFor(data: string, config: string | undefined): RunNcp {
   const owner = process.getuid?.() === 0 ? { uid, gid } : {}
   const settings = config === undefined ? [] : ['--config', config]
   return (program, directory, ...command) => run([program, ...command, '--data', directory, ...settings], owner)
-}
-
-/** @throws Error with what the command complained of */
-function run(command: string[], owner: { uid?: number; gid?: number } = {}): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { ...owner, stdout: 'pipe', stderr: 'pipe' })
-  if (exitCode !== 0)
-    throw new Error(`${command.slice(0, 3).join(' ')} ended with ${exitCode}: ${stderr.toString().trim()}`)
-  return stdout.toString()
 }

@@ -1,6 +1,7 @@
 /** A copy of the sources in a folder of its own, to build another version of the program from. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { run } from '../../src/cli/run.ts'
 
 const REPOSITORY = resolve(import.meta.dir, '../..')
 /** All that a build reads. */
@@ -22,7 +23,7 @@ export type Checkout = ReturnType<typeof checkOut>
 export function checkOut(directory: string) {
   mkdirSync(directory, { recursive: true })
   for (const source of SOURCES) cpSync(join(REPOSITORY, source), join(directory, source), { recursive: true })
-  run(['cp', '-al', join(REPOSITORY, 'node_modules'), directory], REPOSITORY)
+  run(['cp', '-al', join(REPOSITORY, 'node_modules'), directory])
 
   return {
     directory,
@@ -42,19 +43,12 @@ export function checkOut(directory: string) {
     write: (path: string, text: string) => writeFileSync(join(directory, path), text),
 
     /** Runs a script with the folder as its working directory. @returns what it printed */
-    script: (source: string) => run([process.execPath, '-e', source], directory),
+    script: (source: string) => run([process.execPath, '-e', source], { cwd: directory }),
 
     /** @returns the path of the program */
     build(): string {
-      run([process.execPath, 'build.ts'], directory)
+      run([process.execPath, 'build.ts'], { cwd: directory })
       return join(directory, 'dist/ncp')
     },
   }
-}
-
-/** Runs a command to its end. @returns what it printed. @throws Error when it fails */
-export function run(command: string[], cwd: string): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, stdout: 'pipe', stderr: 'pipe' })
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${stderr}`)
-  return stdout.toString()
 }

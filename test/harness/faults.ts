@@ -1,6 +1,7 @@
 /** Things that go wrong beneath a program: disks that fill up or fail, a directory that can't be written, a wrong clock. */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { run } from '../../src/cli/run.ts'
 
 const LIBFAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 
@@ -13,17 +14,12 @@ export const canFailDisk =
   canMount && [MAKE_EXT4, CHECK_EXT4, '/dev/loop-control', '/sys/fs/ext4'].every((path) => existsSync(path))
 export const canFakeTime = existsSync(LIBFAKETIME)
 
-function run(...command: string[]): void {
-  const { exitCode, stderr } = Bun.spawnSync(command, { stderr: 'pipe' })
-  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${stderr}`)
-}
-
 function tryMount(): boolean {
   const probe = `/tmp/ncp-mount-${process.pid}`
   mkdirSync(probe)
   try {
-    run('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', probe)
-    run('umount', probe)
+    run(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', probe])
+    run(['umount', probe])
     return true
   } catch {
     return false
@@ -35,7 +31,7 @@ function tryMount(): boolean {
 /** A disk of its own at `path`. Unmount it before the directory is removed. */
 export function smallDisk(path: string, megabytes: number) {
   mkdirSync(path)
-  run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path)
+  run(['mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
   const filling = join(path, 'filling')
   return {
     /** Leaves not a byte. */
@@ -51,7 +47,7 @@ export function smallDisk(path: string, megabytes: number) {
       closeSync(file)
     },
     empty: () => rmSync(filling),
-    unmount: () => run('umount', '-l', path),
+    unmount: () => run(['umount', '-l', path]),
   }
 }
 
@@ -61,17 +57,17 @@ export function smallDisk(path: string, megabytes: number) {
  */
 export function failingDisk(path: string) {
   const image = `${path}.img`
-  run('truncate', '--size', '64M', image)
-  run(MAKE_EXT4, '-q', image)
+  run(['truncate', '--size', '64M', image])
+  run([MAKE_EXT4, '-q', image])
   mkdirSync(path)
-  const mount = () => run('mount', '-o', 'loop,errors=remount-ro', image, path)
-  const unmount = () => run('umount', path)
+  const mount = () => run(['mount', '-o', 'loop,errors=remount-ro', image, path])
+  const unmount = () => run(['umount', path])
   mount()
   return {
     /** From now on the kernel refuses every write, also to files that are open. */
     fail(): void {
-      const { stdout } = Bun.spawnSync(['findmnt', '--noheadings', '--output', 'SOURCE', path])
-      writeFileSync(`/sys/fs/ext4/${basename(stdout.toString().trim())}/trigger_fs_error`, '1')
+      const device = run(['findmnt', '--noheadings', '--output', 'SOURCE', path])
+      writeFileSync(`/sys/fs/ext4/${basename(device.trim())}/trigger_fs_error`, '1')
     },
     /** What an operator does, once nothing has a file open there any more. */
     repair(): void {
@@ -81,15 +77,15 @@ export function failingDisk(path: string) {
       if (exitCode !== 0 && exitCode !== 1) throw new Error(`${CHECK_EXT4} ended with ${exitCode}`)
       mount()
     },
-    unmount: () => run('umount', '-l', path),
+    unmount: () => run(['umount', '-l', path]),
   }
 }
 
 /** Makes a directory read-only until it is called. */
 export function makeReadOnly(path: string): () => void {
-  run('mount', '--bind', path, path)
-  run('mount', '-o', 'remount,ro,bind', path)
-  return () => run('umount', '-l', path)
+  run(['mount', '--bind', path, path])
+  run(['mount', '-o', 'remount,ro,bind', path])
+  return () => run(['umount', '-l', path])
 }
 
 /** A clock that a program sees instead of the system's, once it is started with this environment. */

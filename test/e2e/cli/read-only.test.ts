@@ -82,7 +82,7 @@ describe.skipIf(!canFailDisk)('a file system that goes read-only', () => {
     expect(await panel.stop()).toBe(4)
     expect(panel.stderr()).toContain('"msg":"not everything was written at the end"')
     const { exitCode, stderr } = await here.run(['serve', '--port', '0', ...SERVE])
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/can't be (read or )?written/)])
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/cannot be (read or )?written/)])
 
     disk.repair()
     const again = await here.serve(SERVE, NO_LIMITS)

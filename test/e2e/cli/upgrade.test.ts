@@ -14,8 +14,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../../../package.json' with { type: 'json' }
+import { run } from '../../../src/cli/run.ts'
 import { type Installation, install } from '../../harness/binary.ts'
-import { checkOut, run } from '../../harness/checkout.ts'
+import { checkOut } from '../../harness/checkout.ts'
 import { type Call, canTrace, killBefore, traceChanges } from '../../harness/strace.ts'
 
 setDefaultTimeout(180_000)
@@ -73,7 +74,7 @@ function publish(
   next.replace(
     'src/db/sqlite/migrations.ts',
     'export type Migration',
-    "import next from '../../drizzle/9999_next.sql' with { type: 'text' }\n\nexport type Migration",
+    "import next from '../../../drizzle/9999_next.sql' with { type: 'text' }\n\nexport type Migration",
   )
   next.replace('src/db/sqlite/migrations.ts', '\n]', "\n  { name: '9999_next', sql: next },\n]")
   if (breaks) next.replace('src/cli/serve.ts', 'context.outbox.start()', "throw new Error('broken on purpose')")
@@ -84,7 +85,8 @@ function publish(
 }
 
 const environment = () => ({ PATH: `${here.path('bin')}:/usr/bin:/bin` })
-const systemctl = (verb: string) => run(['env', `PATH=${environment().PATH}`, 'systemctl', verb, 'ncp'], here.directory)
+const systemctl = (verb: string) =>
+  run(['env', `PATH=${environment().PATH}`, 'systemctl', verb, 'ncp'], { cwd: here.directory })
 
 async function upgrade(...args: string[]) {
   const child = Bun.spawn(['./ncp', 'upgrade', ...args], {
@@ -143,7 +145,7 @@ describe('an installation', () => {
     expect((await runningVersion()).info.version).toBe(NEXT_VERSION)
     expect(migrations()).toContain('9999_next')
     expect(users()).toBe(2)
-    expect(run([here.path('ncp.previous'), 'version'], here.directory)).toBe(`${version}\n`)
+    expect(run([here.path('ncp.previous'), 'version'], { cwd: here.directory })).toBe(`${version}\n`)
     expect((await here.run(['backup', 'verify'])).exitCode).toBe(0)
     expect(existsSync(here.inData('upgrade-trial'))).toBe(false)
     systemctl('stop')
@@ -158,7 +160,7 @@ describe('an installation', () => {
     expect((await runningVersion()).info.version).toBe(version)
     expect(migrations()).toEqual(before)
     expect(users()).toBe(2)
-    expect(run([here.path('ncp'), 'version'], here.directory)).toBe(`${version}\n`)
+    expect(run([here.path('ncp'), 'version'], { cwd: here.directory })).toBe(`${version}\n`)
     expect(existsSync(here.path('ncp.next'))).toBe(false)
     systemctl('stop')
   })
@@ -247,7 +249,7 @@ describe.skipIf(!canTrace)('an upgrade that is killed', () => {
     const inPlace: string[] = []
     for (const call of calls) {
       expect([call, (await killBefore(call, command, tracing())).exitCode]).toEqual([call, null])
-      const found = run([here.path('ncp'), 'version'], here.directory).trim()
+      const found = run([here.path('ncp'), 'version'], { cwd: here.directory }).trim()
       inPlace.push(found)
       systemctl('start')
       expect((await runningVersion()).info.version).toBe(found)
@@ -270,9 +272,9 @@ describe.skipIf(!canTrace)('an upgrade that is killed', () => {
     expect(migrations()).not.toEqual(before)
 
     renameSync(here.path('ncp.previous'), here.path('ncp'))
-    const list = run([here.path('ncp'), 'backup', 'list'], here.directory)
+    const list = run([here.path('ncp'), 'backup', 'list'], { cwd: here.directory })
     const [newest = ''] = list.trim().split('\n').at(-1)?.split('\t') ?? []
-    run([here.path('ncp'), 'backup', 'restore', newest], here.directory)
+    run([here.path('ncp'), 'backup', 'restore', newest], { cwd: here.directory })
     systemctl('start')
     expect((await runningVersion()).info.version).toBe(version)
     expect(migrations()).toEqual(before)

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import * as CDX from '@cyclonedx/cyclonedx-library'
 import manifest from '../../../package.json' with { type: 'json' }
-import { checkOut, run } from '../../harness/checkout.ts'
+import { run } from '../../../src/cli/run.ts'
+import { checkOut } from '../../harness/checkout.ts'
 
 /** Of the commit, in seconds since the epoch. */
 const TIME = 1_700_000_000
@@ -34,9 +35,9 @@ function release(name: string): string {
   const { directory, path } = checkOut(join(workshop, name))
   const author = ['-c', 'user.name=Somebody', '-c', 'user.email=somebody@example.test']
   const commit = ['git', ...author, 'commit', '--quiet', '--allow-empty', '--message=A release']
-  run(['git', 'init', '--quiet'], directory)
-  run(['env', `GIT_COMMITTER_DATE=${TIME} +0000`, ...commit], directory)
-  run([process.execPath, 'release/release.ts'], directory)
+  run(['git', 'init', '--quiet'], { cwd: directory })
+  run(['env', `GIT_COMMITTER_DATE=${TIME} +0000`, ...commit], { cwd: directory })
+  run([process.execPath, 'release/release.ts'], { cwd: directory })
   return path('dist/release')
 }
 
@@ -56,7 +57,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
   })
 
   test('the sums are of all the other files', () => {
-    expect(run(['sha256sum', '--check', 'SHA256SUMS'], first).trim().split('\n').sort()).toEqual(
+    expect(run(['sha256sum', '--check', 'SHA256SUMS'], { cwd: first }).trim().split('\n').sort()).toEqual(
       readdirSync(first)
         .filter((name) => name !== 'SHA256SUMS')
         .map((name) => `${name}: OK`)
@@ -65,7 +66,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
   })
 
   test('the program tells its version and names no folder of the machine that made it', () => {
-    expect(run([join(workshop, 'first/dist/ncp'), 'version'], workshop)).toBe(`${manifest.version}\n`)
+    expect(run([join(workshop, 'first/dist/ncp'), 'version'], { cwd: workshop })).toBe(`${manifest.version}\n`)
     for (const target of Object.keys(MACHINES)) expect(readFileSync(programOf(target)).includes(workshop)).toBe(false)
   })
 
@@ -86,7 +87,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
       const password = join(workshop, 'password')
       writeFileSync(password, 'horse battery staple\n')
       const create = ['user', 'create', '--email', 'ada@example.test', '--password-stdin', '--data', data]
-      run(['sh', '-c', 'exec "$@" < password', 'sh', ...emulator, programOf(target), ...create], workshop)
+      run(['sh', '-c', 'exec "$@" < password', 'sh', ...emulator, programOf(target), ...create], { cwd: workshop })
       using database = new Database(join(data, 'ncp.db'), { readonly: true })
       const user = database.query<{ hash: string }, []>('SELECT password_hash AS hash FROM users').get()
       // Its salts have 16 bytes, those of the runtime's own implementation 32.
@@ -100,23 +101,25 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
     beforeAll(() => {
       deb = join(first, `ncp_${manifest.version}_${DEBIAN}.deb`)
       tree = join(workshop, 'tree')
-      run(['dpkg-deb', '--raw-extract', deb, tree], workshop)
+      run(['dpkg-deb', '--raw-extract', deb, tree], { cwd: workshop })
     })
     const read = (path: string) => readFileSync(join(tree, path), 'utf8')
 
     test('has the program, a unit that starts it, its user and a configuration that an upgrade leaves alone', () => {
-      expect(run([join(tree, 'usr/bin/ncp'), 'version'], workshop)).toBe(`${manifest.version}\n`)
+      expect(run([join(tree, 'usr/bin/ncp'), 'version'], { cwd: workshop })).toBe(`${manifest.version}\n`)
       expect(read('usr/lib/systemd/system/ncp.service')).toContain('\nExecStart=/usr/bin/ncp serve\n')
       expect(read('usr/lib/sysusers.d/ncp.conf')).toContain('\nu ncp ')
       expect(read('DEBIAN/conffiles')).toBe('/etc/ncp/ncp.toml\n')
       expect(read('DEBIAN/control')).toContain(`\nVersion: ${manifest.version}\n`)
       expect(gunzipSync(readFileSync(join(tree, 'usr/share/man/man1/ncp.1.gz'))).toString()).toContain('.TH NCP 1')
       expect(read('usr/share/bash-completion/completions/ncp')).toContain('complete -F _ncp ncp')
-      run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')], workshop)
+      run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')], {
+        cwd: workshop,
+      })
     })
 
     test('is root’s, can be read by all and written by nobody else', () => {
-      for (const line of run(['dpkg-deb', '--contents', deb], workshop).trim().split('\n')) {
+      for (const line of run(['dpkg-deb', '--contents', deb], { cwd: workshop }).trim().split('\n')) {
         expect(line).toMatch(/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /)
       }
     })
@@ -134,7 +137,8 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
     })
 
     test('has scripts that a shell understands', () => {
-      for (const script of ['postinst', 'prerm', 'postrm']) run(['sh', '-n', join(tree, 'DEBIAN', script)], workshop)
+      for (const script of ['postinst', 'prerm', 'postrm'])
+        run(['sh', '-n', join(tree, 'DEBIAN', script)], { cwd: workshop })
     })
   })
 
