@@ -35,7 +35,7 @@ export const catalogue = {
     message: 'This path does not take that method; see the Allow header',
   },
   request_timeout: { status: 408, error: 'request timeout', message: 'The request body took too long; send it again' },
-  conflict: { status: 409, error: 'conflict', message: 'The request conflicts with the present state' },
+  conflict: { status: 409, error: 'conflict', message: 'The request conflicts with the current state' },
   precondition_failed: {
     status: 412,
     error: 'precondition failed',
@@ -56,7 +56,7 @@ export const catalogue = {
   internal: {
     status: 500,
     error: 'internal server error',
-    message: 'Something went wrong on our side; tell the operator the X-Request-Id of this response',
+    message: 'Something went wrong on our side; give the operator the X-Request-Id of this response',
   },
   unavailable: {
     status: 503,

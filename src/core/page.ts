@@ -44,7 +44,7 @@ export function encodeCursor(id: number): string {
 function decodeCursor(cursor: string): number {
   const id = /^id:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
   if (id === undefined) {
-    throw new AppError('validation_error', 'cursor: take it unchanged from the Link header of the page before')
+    throw new AppError('validation_error', 'cursor: take it unchanged from the Link header of the previous page')
   }
   return Number(id)
 }

@@ -49,10 +49,10 @@ const documentation = {
     { name: 'Authentication', description: 'Login, sessions, the password and two-factor authentication' },
     { name: 'API keys', description: 'Credentials for scripts' },
     { name: 'Sites', description: 'Websites' },
-    { name: 'Subscriptions', description: 'What sites belong to: under `/admin` those of all users' },
-    { name: 'Audit log', description: 'What happened to the own account: under `/admin` to all' },
+    { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
+    { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },
-    { name: 'Settings', description: 'Of the whole installation, for administrators' },
+    { name: 'Settings', description: 'Settings of the whole installation, for administrators' },
     { name: 'Health', description: 'For load balancers and service managers' },
   ],
   components: {

@@ -13,7 +13,10 @@ export function openSchema(node: unknown): Json {
     ...schema,
     ...(known && {
       type: 'string',
-      description: [schema.description, `Known: ${known.map((value) => `\`${value}\``).join(', ')}; others may come.`]
+      description: [
+        schema.description,
+        `Known: ${known.map((value) => `\`${value}\``).join(', ')}; others may be added.`,
+      ]
         .filter(Boolean)
         .join('. '),
       examples: schema.examples ?? known.slice(0, 1),

@@ -11,11 +11,11 @@ export const pageQuery = {
     integerText({
       minimum: 1,
       maximum: PAGE_LIMIT.maximum,
-      description: `Entries a page, at most; ${PAGE_LIMIT.default} when absent. A page also ends at about a megabyte, and a search with few matches may return a short or empty page: follow the Link header until there is none`,
+      description: `The most entries on a page; ${PAGE_LIMIT.default} when absent. A page also ends at about a megabyte, and a search with few matches may return a short or empty page: follow the Link header until there is none`,
     }),
   ),
   cursor: t.Optional(
-    text({ maxLength: 64, description: 'Where the page begins: take it from the Link header of the page before' }),
+    text({ maxLength: 64, description: 'Where the page begins: take it from the Link header of the previous page' }),
   ),
 }
 

@@ -161,7 +161,7 @@ describe('a repeated request', () => {
       201,
       409,
       'conflict',
-      `User ${first.data.id} was created by the first of these requests, and the activation token shown in its answer alone: renew it with POST /admin/users/${first.data.id}/activation`,
+      `The first of these requests created user ${first.data.id}, and only its response showed the activation token: renew it with POST /admin/users/${first.data.id}/activation`,
     ])
     expect((await panel.get<unknown[]>('/admin/users?email=eve@example.com', admin)).data).toHaveLength(1)
     // The token opens an account: whoever could open the box finds none.
@@ -310,7 +310,7 @@ describe('an API key', () => {
     expect([again.status, again.error, again.message]).toEqual([
       409,
       'conflict',
-      `API key ${first.data.id} was created by the first of these requests, and shown in its answer alone: rotate it, or delete it`,
+      `The first of these requests created API key ${first.data.id}, and only its response showed the secret: rotate the key, or delete it`,
     ])
     expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toHaveLength(1)
     // As the contract says: of the key itself, its hash is all that is stored, also by whoever could open the box.
@@ -333,7 +333,7 @@ describe('an API key', () => {
       post(`/auth/api-keys/${first.data.id}/rotate`, 'rotate', { totp_code: code, grace_seconds: 60 })
     expect([(await rotate()).status, (await rotate()).message]).toEqual([
       200,
-      expect.stringContaining('was rotated by the first of these requests'),
+      expect.stringContaining('The first of these requests rotated'),
     ])
     await panel.patch('/admin/settings', await panel.admin(), { require_code_for_api_keys: false })
   })

@@ -45,7 +45,7 @@ describe('who holds the right secret is told', () => {
     const end = after(30)
     panel.clock.advance(31)
     expect(await refused({ as: data.key })).toEqual([
-      invalid(`The API key was rotated, and this secret of it worked until ${end}`),
+      invalid(`The API key was rotated; this secret worked until ${end}`),
       'rotated',
     ])
   })

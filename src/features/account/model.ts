@@ -93,7 +93,7 @@ export const MeModel = t.Object(
         limit: integerOut({
           minimum: 1,
           examples: [120],
-          description: 'Requests a minute, of all credentials of the user',
+          description: 'Requests a minute, over all credentials of the user',
         }),
         remaining: integerOut({ minimum: 0, examples: [119] }),
         reset_at: timestampOut(),
@@ -108,7 +108,7 @@ export const SessionModel = t.Object(
     id: idOut(),
     address: t.String({ examples: ['203.0.113.7'] }),
     user_agent: t.String({ examples: ['curl/8.10'] }),
-    current: t.Boolean({ description: 'Whether it is the one that asks' }),
+    current: t.Boolean({ description: 'Whether it is the session of this request' }),
     created_at: timestampOut(),
     last_seen_at: timestampOut(),
     expires_at: timestampOut(),
@@ -133,7 +133,7 @@ export const TwoFactorSetupModel = t.Object(
 export const RecoveryCodesModel = t.Object(
   {
     recovery_codes: t.Array(t.String({ examples: ['7H2KD-0QXWB-93MTN-EZ5RC-4VGPA-J'] }), {
-      description: 'Each works once, in place of a code; shown this once',
+      description: 'Each works once, in place of a code; shown only once',
     }),
   },
   { additionalProperties: false, title: 'RecoveryCodes' },

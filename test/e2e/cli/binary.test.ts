@@ -177,7 +177,7 @@ describe('a fresh installation', () => {
     database.run('ALTER TABLE sites_gone RENAME TO sites')
     database.close()
     expect([answer.status, answer.data, answer.error]).toEqual([500, null, 'internal server error'])
-    expect(answer.message).toBe('Something went wrong on our side; tell the operator the X-Request-Id of this response')
+    expect(answer.message).toBe('Something went wrong on our side; give the operator the X-Request-Id of this response')
     const requestId = answer.headers.get('x-request-id') ?? ''
     expect(requestId).not.toBe('')
     await until('the line in the log', () => panel.stderr().includes(requestId))

@@ -182,7 +182,7 @@ describe('a request', () => {
     const ada = await panel.customer()
     expect(await request(ada.token, ada.email.toUpperCase())).toMatchObject({
       status: 422,
-      message: 'email: must not be the present one',
+      message: 'email: must not be the current one',
     })
   })
 

@@ -18,7 +18,7 @@ const tag = 'Users'
 const operations = {
   changeUserEmail: operation('admin_session', {
     id: 'changeUserEmail',
-    summary: 'Move a user without access to the mailbox to another email address',
+    summary: 'Change the email address of a user who lost access to the mailbox',
     description: `Takes effect at once, without a confirmation from the new address. The old address is told by email, and reset links sent to it stop working. Sessions and API keys stay valid. ${OWN_FACTORS}`,
     tag,
     params: idParams('User id'),
@@ -40,7 +40,7 @@ const operations = {
   }),
   getUserThrottle: operation('admin', {
     id: 'getUserThrottle',
-    summary: 'Show failed login attempts at an account',
+    summary: 'Show the failed login attempts on an account',
     description:
       'Counts attempts from addresses without a login in the last 30 days. Logins from known addresses, sessions and API keys are not slowed down.',
     scope: 'users:read',
@@ -53,7 +53,7 @@ const operations = {
   unlockUser: operation('admin', {
     id: 'unlockUser',
     summary: 'Let a user log in again after too many failed attempts',
-    description: 'Forgets all failed attempts at the account, from every address. The user is told by email.',
+    description: 'Forgets all failed attempts on the account, from every address. The user is told by email.',
     scope: 'users:write',
     tag,
     params: idParams('User id'),

@@ -81,7 +81,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     const limit = await maxKeys(tx)
     const own = tx.select({ one: sql`1` }).from(apiKeys).where(eq(apiKeys.userId, userId))
     if ((await countUpTo(tx, own, limit)) < limit) return
-    throw new AppError('conflict', `The limit of ${limit} API keys is reached; delete one that is not used any more`)
+    throw new AppError('conflict', `The limit of ${limit} API keys is reached; delete one that is no longer used`)
   }
 
   async function insert(tx: Queries, actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {

@@ -102,7 +102,7 @@ const secret = () =>
   t.String({
     pattern: '^ncp_[0-9a-f]{64}$',
     examples: [`ncp_${'0123456789abcdef'.repeat(4)}`],
-    description: 'The secret, shown this once',
+    description: 'The secret, shown only once',
   })
 
 /** What is there for a key that has it, and absent for the contract's plain one. */

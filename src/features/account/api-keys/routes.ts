@@ -99,7 +99,7 @@ const operations = {
   deleteApiKey: operation('session', {
     id: 'deleteApiKey',
     summary: 'Delete an API key',
-    description: 'Both its secrets, where it was rotated, stop working at the next request.',
+    description: 'It stops working at the next request, and so does the old secret of a rotated key.',
     tag,
     params: idParams('API key id'),
     takesIfMatch: true,
@@ -120,7 +120,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
       {
         toData: toCreatedApiKey,
         insteadOfSecret: ({ row }) =>
-          `API key ${row.id} was created by the first of these requests, and shown in its answer alone: rotate it, or delete it`,
+          `The first of these requests created API key ${row.id}, and only its response showed the secret: rotate the key, or delete it`,
       },
     )
 
@@ -147,7 +147,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
       {
         toData: toCreatedApiKey,
         insteadOfSecret: () =>
-          'The API key was rotated by the first of these requests, and shown in its answer alone: rotate it again',
+          'The first of these requests rotated the API key, and only its response showed the new secret: rotate it again',
       },
     )
 
@@ -155,7 +155,7 @@ export function apiKeyRoutes({ guard, apiKeys, rotateSelf, answerOnce }: ApiKeyR
     answerOnce(operations.rotateOwnApiKey, { caller, context, query }, (conclude) => rotateSelf(caller, conclude), {
       toData: toCreatedApiKey,
       insteadOfSecret: () =>
-        'The first of these requests rotated the API key, and only its answer showed the new secret: log in and rotate the key before this secret expires',
+        'The first of these requests rotated the API key, and only its response showed the new secret: log in and rotate the key before this secret expires',
     })
 
   async function deleteApiKey({ caller, context, params }: Call<typeof operations.deleteApiKey>) {

@@ -52,7 +52,7 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
       }
       const now = clock.now()
       if (credential.superseded) {
-        throw new AppError('conflict', 'This secret was replaced by a rotation already; use the new one')
+        throw new AppError('conflict', 'A rotation has already replaced this secret; use the new one')
       }
       const newEnd = Math.min(now + lifetimeMs, renewableUntil)
       requireRested({ previousValidUntil: before.previousValidUntil, expiresAt, newEnd }, now)

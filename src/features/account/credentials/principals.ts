@@ -95,7 +95,7 @@ function expiry(credential: Credential): Rejection {
   const end = formatTimestamp(credential.expiresAt ?? 0)
   if (credential.kind === 'jwt') return new Rejection('expired', `The JWT expired at ${end}; log in again`)
   return credential.superseded
-    ? new Rejection('rotated', `The API key was rotated, and this secret of it worked until ${end}`)
+    ? new Rejection('rotated', `The API key was rotated; this secret worked until ${end}`)
     : new Rejection('expired', `The API key expired at ${end}`)
 }
 

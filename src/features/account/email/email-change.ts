@@ -119,7 +119,7 @@ export function createEmailChange(options: EmailChangeOptions) {
       const { userId } = caller
       const email = normalizeEmail(wanted)
       if (publicUrl === undefined) {
-        throw new AppError('conflict', 'This panel sends no emails, so it cannot prove an address; ask the operator')
+        throw new AppError('conflict', 'This panel sends no emails, so it cannot verify an address; ask the operator')
       }
       // Before the password, of which a right one would count as an attempt in vain.
       await requireOtherEmail(store.read, userId, email)
@@ -189,7 +189,7 @@ export function createEmailChange(options: EmailChangeOptions) {
 /** @throws AppError `validation_error` for the user's present address */
 export async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
   if ((await queries.$count(users, and(eq(users.id, userId), eq(users.email, email)))) === 0) return
-  throw new AppError('validation_error', 'email: must not be the present one')
+  throw new AppError('validation_error', 'email: must not be the current one')
 }
 
 /** @throws AppError `conflict` for an address that a user has */

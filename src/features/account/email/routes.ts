@@ -14,7 +14,7 @@ const operations = {
     id: 'requestEmailChange',
     summary: 'Request a change of your email address',
     description:
-      'Mails a token to the new address, valid for ten minutes, and tells the present one. Answers the same when another user has the address.',
+      'Emails a token, valid for ten minutes, to the new address, and a notice to the current one. The response is the same when another user has the address.',
     tag,
     body: model.EmailChange,
     data: t.Null(),
@@ -25,7 +25,7 @@ const operations = {
     id: 'confirmEmailChange',
     summary: 'Confirm the new address with the token from the email',
     description:
-      'Works once. Sessions and API keys stay, password resets that were mailed to the old address are void.',
+      'The token works once. Sessions and API keys stay valid; reset links sent to the old address stop working.',
     tag,
     body: model.EmailConfirm,
     data: t.Null(),

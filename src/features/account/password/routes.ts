@@ -14,7 +14,7 @@ const operations = {
   changePassword: operation('session', {
     id: 'changePassword',
     summary: 'Change your password',
-    description: 'Ends all other sessions of the user. API keys stay.',
+    description: 'Ends all other sessions of the user. API keys stay valid.',
     tag,
     body: model.PasswordChange,
     data: t.Null(),
@@ -25,7 +25,7 @@ const operations = {
     id: 'requestPasswordReset',
     summary: 'Ask for an email with a link to set a new password',
     description:
-      'Answers the same whether or not the address is known. Each token is valid for ten minutes, and using one voids the others. Emails to one account are spaced by intervals that grow from one minute to an hour.',
+      'The response is the same whether or not the address is known. Each token is valid for ten minutes, and using one voids the others. Emails to one account are spaced by intervals that grow from one minute to an hour.',
     tag,
     body: model.PasswordResetRequest,
     data: t.Null(),
@@ -34,7 +34,8 @@ const operations = {
   confirmPasswordReset: openOperation({
     id: 'confirmPasswordReset',
     summary: 'Set a password with a token',
-    description: 'Works once. Ends all sessions of the user, logs nobody in, leaves two-factor authentication on.',
+    description:
+      'The token works once. Ends all sessions of the user and leaves two-factor authentication on; the user then logs in.',
     tag,
     body: model.PasswordConfirm,
     data: t.Null(),

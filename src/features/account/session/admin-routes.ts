@@ -27,7 +27,7 @@ const operations = {
   endUserSessions: operation('admin', {
     id: 'endUserSessions',
     summary: 'End all sessions of a user',
-    description: 'At once. The API keys of the user stay.',
+    description: 'The API keys of the user stay valid.',
     scope: 'users:write',
     tag,
     params: idParams('User id'),

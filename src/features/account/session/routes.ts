@@ -22,7 +22,7 @@ const operations = {
     id: 'login',
     summary: 'Log in',
     description:
-      'Gives a JWT. A user with two-factor authentication gets `2fa_required` without `totp_code`, once the password was right.',
+      'Returns a JWT. With two-factor authentication on, a correct password without `totp_code` gets `2fa_required`.',
     tag,
     body: model.LoginRequest,
     data: model.LoginModel,
@@ -32,7 +32,7 @@ const operations = {
   logout: operation('enrolling', {
     id: 'logout',
     summary: 'Log out',
-    description: 'Ends the session of the JWT that asks, at once.',
+    description: 'Ends the session of this JWT at once.',
     tag,
     data: t.Null(),
     message: 'Logged out',
@@ -40,7 +40,7 @@ const operations = {
   getMe: operation('user', {
     id: 'getMe',
     summary: 'Show whose credential this is, and what it may do',
-    description: 'The call that a script makes first. Every key may.',
+    description: 'A script can call this first to check its key. Every key may.',
     scope: null,
     keepsToSubscription: true,
     tag,

@@ -22,8 +22,8 @@ const operations = {
   }),
   enableTwoFactor: operation('enrolling', {
     id: 'enableTwoFactor',
-    summary: 'Finish enrolling with a first code',
-    description: 'Gives ten recovery codes, this once, and ends all other sessions of the user.',
+    summary: 'Confirm enrolment with a code',
+    description: 'Returns ten recovery codes, shown only once, and ends all other sessions of the user.',
     tag,
     body: model.TwoFactorEnable,
     data: model.RecoveryCodesModel,

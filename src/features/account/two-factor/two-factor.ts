@@ -76,7 +76,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     if (seed === undefined) {
       throw new AppError(
         'conflict',
-        'Nothing to enable: set up two-factor authentication first, and within ten minutes',
+        'Nothing to enable: set up two-factor authentication first, and confirm within ten minutes',
       )
     }
     return seed

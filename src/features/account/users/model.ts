@@ -44,7 +44,7 @@ export const userFilter = {
 
 export const AccountModel = t.Object(fields, { additionalProperties: false, title: 'Account' })
 export const ActivationModel = t.Object(
-  { token: t.String({ examples: ['Zm9vYmFy…'], description: 'Shown this once' }), expires_at: timestampOut() },
+  { token: t.String({ examples: ['Zm9vYmFy…'], description: 'Shown only once' }), expires_at: timestampOut() },
   {
     additionalProperties: false,
     title: 'Activation',

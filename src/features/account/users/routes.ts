@@ -72,7 +72,7 @@ const operations = {
   deleteUser: operation('admin', {
     id: 'deleteUser',
     summary: 'Delete a user',
-    description: 'With all sessions, API keys, subscriptions and sites of the user, at once.',
+    description: 'Also deletes all sessions, API keys, subscriptions and sites of the user, at once.',
     scope: 'users:write',
     tag,
     params: idParams('User id'),
@@ -111,7 +111,7 @@ export function userRoutes({ guard, users, answerOnce }: UserRoutesOptions) {
       {
         toData: toInvitedAccount,
         insteadOfSecret: ({ user: { id } }) =>
-          `User ${id} was created by the first of these requests, and the activation token shown in its answer alone: renew it with POST /admin/users/${id}/activation`,
+          `The first of these requests created user ${id}, and only its response showed the activation token: renew it with POST /admin/users/${id}/activation`,
       },
     )
 

@@ -39,7 +39,7 @@ const operations = {
     id: 'listSites',
     summary: 'List sites, or search them by domain',
     description:
-      'Of the named subscription, or of the default one. An administrator who names none gets the sites of all.',
+      'Lists the sites of the named subscription, or of the default one. An administrator who names none gets all sites.',
     scope: 'sites:read',
     keepsToSubscription: true,
     tag,
@@ -52,7 +52,7 @@ const operations = {
     id: 'createSite',
     summary: 'Create a site',
     description:
-      'In the named subscription, or in the default one, up to its limit. `subscription_id` may stand in the query, in the body, or the same in both; an administrator must name one.',
+      'Creates the site in the named subscription, or in the default one, up to its limit. Send `subscription_id` in the query or in the body; in both, it must be the same. An administrator must name one.',
     scope: 'sites:write',
     keepsToSubscription: true,
     tag,

@@ -124,7 +124,7 @@ export function createSites(options: SitesOptions) {
       const domains = normalizeNames(names.domain, names.aliases)
       return writeAs(caller, async (tx, caller) => {
         const subscription = await scope.resolve(tx, caller, subscriptionId)
-        if (!subscription) throw new AppError('bad_request', 'subscription_id: is required of an administrator')
+        if (!subscription) throw new AppError('bad_request', 'subscription_id: is required for administrators')
         const created = await insert(tx, caller, subscription, domains)
         await conclude?.(tx, created)
         return created

@@ -25,7 +25,7 @@ const tag = 'Subscriptions'
 const operations = {
   listSubscriptions: operation('user', {
     id: 'listSubscriptions',
-    summary: 'List own subscriptions',
+    summary: 'List your subscriptions',
     scope: 'subscriptions:read',
     keepsToSubscription: true,
     tag,
@@ -35,7 +35,7 @@ const operations = {
   }),
   getOwnSubscription: operation('user', {
     id: 'getOwnSubscription',
-    summary: 'Show an own subscription',
+    summary: 'Show one of your subscriptions',
     scope: 'subscriptions:read',
     keepsToSubscription: true,
     tag,
@@ -59,7 +59,7 @@ const operations = {
   }),
   listAllSubscriptions: operation('admin', {
     id: 'listAllSubscriptions',
-    summary: 'List the subscriptions of all users, or some of them',
+    summary: 'List the subscriptions of all users',
     scope: 'subscriptions:read',
     tag,
     query: closed({ ...subscriptionFilter, ...pageQuery }),
@@ -69,7 +69,7 @@ const operations = {
   createSubscription: operation('admin', {
     id: 'createSubscription',
     summary: 'Create a subscription',
-    description: "A user's first is the default.",
+    description: "A user's first subscription is the default.",
     scope: 'subscriptions:write',
     tag,
     body: CreateSubscription,
@@ -93,7 +93,7 @@ const operations = {
     id: 'changeAnySubscription',
     summary: 'Change a subscription',
     description:
-      'In a suspended one, sites can be read and not changed. A `user_id` gives it to another user, with its sites.',
+      'The sites of a suspended subscription can be read but not changed. `user_id` moves the subscription, with its sites, to another user.',
     scope: 'subscriptions:write',
     tag,
     params: idParams('Subscription id'),

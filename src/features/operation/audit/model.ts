@@ -22,7 +22,7 @@ export const ownAuditFilter = {
   to: time('Only entries before this time'),
 }
 export const auditFilter = {
-  user_id: t.Optional(integerText({ description: 'Only what this user did, or others did to this user' })),
+  user_id: t.Optional(integerText({ description: 'Only events that this user caused or that concern this user' })),
   ...ownAuditFilter,
 }
 
@@ -51,7 +51,7 @@ export const AuditEntryModel = t.Object(
       examples: [1],
       description: 'Failures and refusals of one kind are summed up, and so is what an account does beyond its budget',
     }),
-    details: t.Object({}, { additionalProperties: true, description: 'What belongs to the action, by name' }),
+    details: t.Object({}, { additionalProperties: true, description: 'Details of the action, by name' }),
   },
   { additionalProperties: false, title: 'AuditEntry' },
 )

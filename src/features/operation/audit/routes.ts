@@ -11,9 +11,9 @@ import { AuditEntryModel, auditFilter, ownAuditFilter, toAuditEntry, toAuditFilt
 const operations = {
   listOwnAuditLog: operation('user', {
     id: 'listOwnAuditLog',
-    summary: 'List what happened to the own account, the newest first',
+    summary: 'List the events of your account, newest first',
     description:
-      'What the user did and what others did to the account; what was done to other accounts, while the user is an administrator. Failures and refusals are there within seconds, repeated ones summed up after ten minutes. What a customer does with sites and subscriptions beyond 512 KiB of entries a day, some 1,200, is summed up by credential, address and action within the hour, with `times` and the first and last target; so is what is done with API keys and sessions beyond 256 KiB, and setting up two-factor authentication or changing the password beyond 64 KiB.',
+      'Shows what the user did and what others did to the account, and what the user did to other accounts while the user is an administrator. Failures and refusals appear within seconds; repeated ones are summed up after ten minutes. Beyond 512 KiB of entries a day (about 1,200), what a customer does with sites and subscriptions is summed up within the hour by credential, address and action, with `times` and the first and last target; so are actions on API keys and sessions beyond 256 KiB, and two-factor setup and password changes beyond 64 KiB.',
     scope: 'audit-log:read',
     tag: 'Audit log',
     query: closed({ ...ownAuditFilter, ...pageQuery }),
@@ -22,8 +22,8 @@ const operations = {
   }),
   listAuditLog: operation('admin', {
     id: 'listAuditLog',
-    summary: 'List what happened, the newest first',
-    description: '`ncp audit verify` on the server proves that nothing was changed or taken out.',
+    summary: 'List all events, newest first',
+    description: '`ncp audit verify` on the server proves that no entry was changed or removed.',
     scope: 'audit-log:read',
     tag: 'Audit log',
     query: closed({ ...auditFilter, ...pageQuery }),

@@ -19,7 +19,7 @@ const operations = {
   }),
   getReadiness: openOperation({
     id: 'getReadiness',
-    summary: 'Tell whether requests are served',
+    summary: 'Check that the panel serves requests',
     description:
       'Fails with 503 while starting and stopping, when the database does not answer, when its disk fails to keep a change, when its files were moved or deleted, when a newer version has migrated it, and when the disk is full. A `warning` is for the operator; requests are still served.',
     tag,

@@ -22,7 +22,7 @@ const operations = {
     id: 'changeSettings',
     summary: 'Change settings',
     description:
-      'A new `jwt_ttl_seconds` holds for tokens made from now on, a new `require_2fa` at the next request of each user.',
+      'A new `jwt_ttl_seconds` applies to tokens issued from now on, a new `require_2fa` to the next request of each user.',
     scope: 'settings:write',
     tag,
     body: ChangeSettings,

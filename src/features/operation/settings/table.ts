@@ -32,7 +32,7 @@ export const settingTable = {
     kind: 'choice',
     values: ['nobody', 'administrators', 'everyone'],
     default: 'nobody',
-    description: 'Of whom two-factor authentication is required: until enrolled, they can do nothing else',
+    description: 'Who must use two-factor authentication: until enrolled, they can do nothing else',
     protective: true,
   },
   auditRetentionDays: {
@@ -92,7 +92,7 @@ export const settingTable = {
     kind: 'choice',
     values: LANGUAGES,
     default: 'en',
-    description: 'Of emails',
+    description: 'The language of emails',
   },
   timeZone: {
     name: 'time_zone',

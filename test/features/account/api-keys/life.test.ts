@@ -180,7 +180,7 @@ describe('rotating a key', () => {
     const send = () => panel.send('POST', `/auth/api-keys/${old.id}/rotate`, { as: ada.token, body: {}, headers })
     expect((await send()).status).toBe(200)
     expect((await send()).message).toBe(
-      'The API key was rotated by the first of these requests, and shown in its answer alone: rotate it again',
+      'The first of these requests rotated the API key, and only its response showed the new secret: rotate it again',
     )
     expect(await statusOf(old.key)).toBe(200)
   })

@@ -327,7 +327,7 @@ describe('the number of keys', () => {
     const refused = answers.find(({ status }) => status === 409)
     expect([refused?.error, refused?.message]).toEqual([
       'conflict',
-      'The limit of 3 API keys is reached; delete one that is not used any more',
+      'The limit of 3 API keys is reached; delete one that is no longer used',
     ])
     await panel.delete(`/auth/api-keys/${made.id}`, bob.token)
     expect((await create({}, bob.token)).status).toBe(201)

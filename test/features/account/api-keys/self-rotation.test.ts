@@ -160,7 +160,7 @@ describe('rotating itself', () => {
     expect([old.status, old.error, old.message]).toEqual([
       409,
       'conflict',
-      'This secret was replaced by a rotation already; use the new one',
+      'A rotation has already replaced this secret; use the new one',
     ])
     const again = await rotate(rotated.key)
     expect([again.status, again.message]).toEqual([
@@ -209,7 +209,7 @@ describe('rotating itself', () => {
     const again = await rotate(one.key, headers)
     expect([again.status, again.message]).toEqual([
       409,
-      'The first of these requests rotated the API key, and only its answer showed the new secret: log in and rotate the key before this secret expires',
+      'The first of these requests rotated the API key, and only its response showed the new secret: log in and rotate the key before this secret expires',
     ])
     const foreign = await rotate(other.key, headers)
     expect([foreign.status, foreign.message]).toEqual([

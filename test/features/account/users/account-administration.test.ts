@@ -219,7 +219,7 @@ describe('a user who lost the mailbox', () => {
   })
 
   test.each<[() => Promise<string> | string, number, string]>([
-    [() => ada.email, 422, 'email: must not be the present one'],
+    [() => ada.email, 422, 'email: must not be the current one'],
     [() => boss.email, 409, 'email: another user has this address'],
   ])('is not moved to an address that is taken', async (email, status, message) => {
     const body = { email: await email(), password: PASSWORD }

@@ -181,7 +181,7 @@ describe('the subscription', () => {
 
   test('must be named when an administrator makes a site', async () => {
     const answer = await create(await panel.admin())
-    expect([answer.status, answer.message]).toEqual([400, 'subscription_id: is required of an administrator'])
+    expect([answer.status, answer.message]).toEqual([400, 'subscription_id: is required for administrators'])
   })
 
   test('that is suspended lets its sites be read and not changed, also by an administrator', async () => {
@@ -557,7 +557,7 @@ describe('pages', () => {
     expect((await panel.get(next, ada.token)).status).toBe(403)
   })
 
-  const CURSOR_RULE = 'cursor: take it unchanged from the Link header of the page before'
+  const CURSOR_RULE = 'cursor: take it unchanged from the Link header of the previous page'
   test.each<[string, number, string | undefined]>([
     ['limit=0', 422, 'limit: must be from 1 to 1000'],
     ['limit=1001', 422, 'limit: must be from 1 to 1000'],
