@@ -98,7 +98,7 @@ describe('argon2id', () => {
         expect(await verifier.verify(`${password}x`, hash)).toBeFalse()
       }
     }
-  }, 20_000)
+  }, 120_000)
 })
 
 describe('password hashing', () => {

@@ -1,11 +1,11 @@
 /** The OpenAPI document: valid, complete, as strict as the API, and true to the contract and the routes. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { createApp, routesToDescribe } from '../../src/app.ts'
 import { catalogue } from '../../src/core/errors.ts'
 import { SCOPES } from '../../src/core/scope.ts'
 import { openApiDocument } from '../../src/docs/openapi.ts'
-import { type Panel, startPanel } from '../harness/panel.ts'
+import { startPanel, usePanel } from '../harness/panel.ts'
 
 // One test sends every request there is, and some of them cost hashes.
 setDefaultTimeout(120_000)
@@ -59,13 +59,12 @@ type Document = {
 
 const hasPythonYaml = Bun.which('python3') !== null && Bun.spawnSync(['python3', '-c', 'import yaml']).success
 
-let panel: Panel
 let yaml: string
 let document: Document
 /** Every operation by `METHOD path`. */
 let operations: [name: string, operation: Operation][]
+const panel = await usePanel()
 beforeAll(async () => {
-  panel = await startPanel()
   yaml = await (await fetch(`${panel.origin}/api/docs/openapi.yaml`)).text()
   document = Bun.YAML.parse(yaml) as Document
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -75,7 +74,6 @@ beforeAll(async () => {
     ]),
   )
 })
-afterAll(() => panel.stop())
 
 /** What a local reference names; anything else as it is. */
 function resolve<Node extends { $ref?: string }>(node: Node): Node {

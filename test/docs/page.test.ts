@@ -1,6 +1,6 @@
 /** The reference page over HTTP: what it is made of, its headers, and that nothing in it leads to another origin. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Panel, startPanel } from '../harness/panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { usePanel } from '../harness/panel.ts'
 
 const ASSETS = [
   ['/api/docs', 'text/html; charset=utf-8', 'swagger-ui'],
@@ -11,11 +11,7 @@ const ASSETS = [
   ['/api/docs/openapi.yaml', 'application/yaml; charset=utf-8', 'openapi: 3.1.0\n'],
 ] as const
 
-let panel: Panel
-beforeAll(async () => {
-  panel = await startPanel()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
 
 /** Plain, unless another coding is asked for. */
 const request = (path: string, method = 'GET', headers: Record<string, string> = {}) =>

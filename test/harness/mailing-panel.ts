@@ -1,4 +1,5 @@
 /** A real panel with a real mail server, and a look into the mailboxes. */
+import { afterAll } from 'bun:test'
 import type { Config } from '../../src/config/schema.ts'
 import type { RequestLog } from '../../src/log/log.ts'
 import { startPanel } from './panel.ts'
@@ -8,6 +9,13 @@ import { startSmtp } from './smtp.ts'
 export const PUBLIC_URL = 'https://panel.example.com'
 
 export type MailingPanel = Awaited<ReturnType<typeof startMailingPanel>>
+
+/** One for the tests of a file, which stops after them: `const panel = await useMailingPanel()`. */
+export async function useMailingPanel(overrides: Partial<Config> = {}, log?: RequestLog): Promise<MailingPanel> {
+  const panel = await startMailingPanel(overrides, log)
+  afterAll(panel.stop)
+  return panel
+}
 
 export async function startMailingPanel(overrides: Partial<Config> = {}, log?: RequestLog) {
   const smtp = await startSmtp()

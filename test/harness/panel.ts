@@ -1,5 +1,5 @@
 /** A real panel for tests: its own data directory, a port of its own, a clock that stands still, requests over HTTP. */
-import { expect } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
@@ -43,6 +43,17 @@ export type RequestOptions = {
 
 export type Customer = { id: number; email: string; token: string }
 export type Panel = Awaited<ReturnType<typeof startPanel>>
+
+/**
+ * A panel for the tests of a file, which stops after them: `const panel = await usePanel()`.
+ *
+ * @param log where the panel's log goes, if a test wants to read it
+ */
+export async function usePanel(overrides: Partial<Config> = {}, log: RequestLog = noLog): Promise<Panel> {
+  const panel = await startPanel(overrides, log)
+  afterAll(panel.stop)
+  return panel
+}
 
 /** @param log where the panel's log goes, if a test wants to read it */
 export async function startPanel(overrides: Partial<Config> = {}, log: RequestLog = noLog) {

@@ -1,20 +1,15 @@
 /** Requests that are wrong before any rule of a resource is: syntax, size, media type, framing. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { request as startRequest } from 'node:http'
 import { until } from '../harness/binary.ts'
 import { type ConnectionAnswer, openConnection } from '../harness/connection.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 import { sendRaw } from '../harness/raw.ts'
 
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 const MEBIBYTE = 1024 * 1024
 

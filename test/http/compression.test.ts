@@ -1,22 +1,19 @@
 /** Large lists are compressed where the client takes it, and nothing else of the API ever is. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { PASSWORD, usePanel } from '../harness/panel.ts'
 import { sendRaw } from '../harness/raw.ts'
 
-let panel: Panel
-let ada: Customer
+const panel = await usePanel({ corsOrigins: ['https://app.example.com'] })
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 beforeAll(async () => {
-  panel = await startPanel({ corsOrigins: ['https://app.example.com'] })
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
   for (let site = 0; site < 60; site++) {
     const aliases = Array.from({ length: 10 }, (_, alias) => `alias${alias}.site${site}.example`)
     const { status } = await panel.post('/sites', ada.token, { domain: `site${site}.example`, aliases })
     expect(status).toBe(201)
   }
 })
-afterAll(() => panel.stop())
 
 const LARGE = '/api/v1/sites?limit=1000'
 const SMALL = '/api/v1/sites?limit=2'

@@ -1,19 +1,13 @@
 /** Conditional requests: what a client has already is not sent again, and what it has not seen is not overwritten. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { usePanel } from '../harness/panel.ts'
 
 type Site = { id: number; domain: string }
 
-let panel: Panel
-let ada: Customer
-let first: Site
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-  first = (await panel.post<Site>('/sites', ada.token, { domain: 'first.example' })).data
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
+const first = (await panel.post<Site>('/sites', ada.token, { domain: 'first.example' })).data
 
 const read = (path: string, as = ada.token) => panel.get(path, as)
 const readUnless = (condition: string, path: string, as = ada.token) =>

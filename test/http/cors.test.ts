@@ -1,16 +1,15 @@
 /** Pages of other origins: only those that the operator names may call, and they may read every answer. */
 import { Database } from 'bun:sqlite'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { type Panel, startPanel } from '../harness/panel.ts'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { type Panel, startPanel, usePanel } from '../harness/panel.ts'
 
 const APP = 'https://app.example.com'
 const DEVELOPMENT = 'http://localhost:5173'
 
-let panel: Panel
 let token: string
 let limited: Panel | undefined
+const panel = await usePanel({ corsOrigins: [APP, DEVELOPMENT], maxBodyBytes: 1024 })
 beforeAll(async () => {
-  panel = await startPanel({ corsOrigins: [APP, DEVELOPMENT], maxBodyBytes: 1024 })
   const ada = await panel.customer()
   token = ada.token
   await panel.subscription(ada.id)
@@ -19,7 +18,6 @@ afterEach(async () => {
   await limited?.stop()
   limited = undefined
 })
-afterAll(() => panel.stop())
 
 type Init = { method?: string; headers?: Record<string, string>; body?: string }
 

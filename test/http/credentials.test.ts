@@ -1,19 +1,13 @@
 /** Which credentials open the door, and which are only sent to try it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { base64url, decodeJwt, SignJWT } from 'jose'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let ada: Customer
-let key: string
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-  key = await panel.key(ada.token)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
+const key = await panel.key(ada.token)
 
 const withHeader = (authorization: string, path = '/sites') => panel.send('GET', path, { headers: { authorization } })
 

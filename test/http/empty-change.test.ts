@@ -1,16 +1,14 @@
 /** A change of nothing: the resource as it is, no new time, no audit entry; refused where any other change would be. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { operationsOf } from '../harness/operations.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let ada: Customer
 /** By the operation that changes it: where a resource is, and who may. */
 let resources: Record<string, [path: string, as: string]>
 let siteId: number
+const panel = await usePanel()
+const ada = await panel.customer()
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
   const subscription = await panel.subscription(ada.id)
   siteId = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'ada.example' })).data.id
   const { data: key } = await panel.post<{ id: number }>('/auth/api-keys', ada.token, { name: 'Backup' })
@@ -25,7 +23,6 @@ beforeAll(async () => {
     changeSettings: ['/admin/settings', admin],
   }
 })
-afterAll(() => panel.stop())
 
 const entries = async () => (await panel.get<unknown[]>('/admin/audit-log', await panel.admin())).data
 

@@ -1,21 +1,17 @@
 /** Idempotency-Key: a request that is sent again, because its answer was lost, creates nothing a second time. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { loadSecret } from '../../src/crypto/secret.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
 import { idempotentAnswers } from '../../src/db/tables.ts'
 import { enrol } from '../harness/authenticator.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { type Customer, usePanel } from '../harness/panel.ts'
 
 type Site = { id: number; domain: string }
 
 const DAY_SECONDS = 24 * 60 * 60
 
-let panel: Panel
 let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
 // A customer each: what is kept is kept for a user.
 beforeEach(async () => {
   ada = await panel.customer()

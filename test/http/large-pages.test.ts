@@ -1,7 +1,7 @@
 /** Pages are bounded in bytes, however large what they list: a client follows the Link header and gets all of it. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { fill } from '../harness/database.ts'
-import { type Answer, type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { type Answer, usePanel } from '../harness/panel.ts'
 
 setDefaultTimeout(120_000)
 
@@ -12,13 +12,10 @@ const longName = (site: number, alias: number) =>
 const SITES = 120
 const ALIASES = 100
 
-let panel: Panel
-let ada: Customer
-let subscription: number
+const panel = await usePanel()
+const ada = await panel.customer()
+const subscription = await panel.subscription(ada.id)
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  subscription = await panel.subscription(ada.id)
   fill(panel, (insert) => {
     for (let site = 1; site <= SITES; site++) {
       insert('sites', {
@@ -36,7 +33,6 @@ beforeAll(async () => {
     }
   })
 })
-afterAll(() => panel.stop())
 
 type Site = { id: number; aliases: string[] }
 

@@ -1,21 +1,15 @@
 /** What a request is told about its mistakes: all of them at once, in few words, and without a long look. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { Check } from '@sinclair/typebox/value'
 import { t } from 'elysia'
 import { invalidRequest } from '../../src/http/mistakes.ts'
 import { closed, list, text } from '../../src/http/schema.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let admin: string
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  admin = await panel.admin()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const admin = await panel.admin()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 /** @returns status and message */
 const createUser = async (body: unknown) => {

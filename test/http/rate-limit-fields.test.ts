@@ -1,23 +1,20 @@
 /** The standard fields of the rate limit, as two parsers read them: one of structured fields, one that clients use. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseList } from 'structured-headers'
-import { type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let token: string
+const panel = await usePanel({
+  limitUser: 30,
+  limitAnonymous: 30,
+  limitLogin: 30,
+  limitPasswordReset: 2,
+  corsOrigins: ['https://app.example.com'],
+})
+const token = (await panel.customer()).token
 beforeAll(async () => {
-  panel = await startPanel({
-    limitUser: 30,
-    limitAnonymous: 30,
-    limitLogin: 30,
-    limitPasswordReset: 2,
-    corsOrigins: ['https://app.example.com'],
-  })
-  token = (await panel.customer()).token
   panel.clock.advance(120)
 })
-afterAll(() => panel.stop())
 
 const json = { 'content-type': 'application/json' }
 const requests: [policy: string, path: string, init: () => RequestInit][] = [

@@ -1,22 +1,17 @@
 /** What a credential that is not valid is told: the contract's envelope always, and a reason for who holds the right secret. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { decodeJwt, SignJWT } from 'jose'
 import type { ServedRequest } from '../../src/core/served-request.ts'
 import { createTestLog } from '../harness/log.ts'
-import { type Customer, type Panel, type RequestOptions, startPanel } from '../harness/panel.ts'
+import { type RequestOptions, usePanel } from '../harness/panel.ts'
 
 const served: ServedRequest[] = []
 const log = { ...createTestLog(), request: (request: ServedRequest) => served.push(request) }
 
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel({}, log)
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel({}, log)
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 const after = (seconds: number) => new Date(panel.clock.now() + seconds * 1000).toISOString()
 const SEND = 'Send the credential as Authorization: Bearer <JWT or API key>'

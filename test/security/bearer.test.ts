@@ -1,19 +1,13 @@
 /** The Authorization header as an attacker writes it: bytes that belong in no header, and a key that leaves no session. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 import { sendRaw } from '../harness/raw.ts'
 
-let panel: Panel
-let ada: Customer
-let key: string
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-  key = await panel.key(ada.token)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
+const key = await panel.key(ada.token)
 
 const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(response)?.[1])
 

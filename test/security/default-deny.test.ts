@@ -1,10 +1,10 @@
 /** Default deny: nothing answers a stranger, another customer, a customer among administrators or a key beyond its rights. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { operator } from '../../src/core/actor.ts'
 import { storedRows } from '../harness/database.ts'
 import { exampleBody, fillPath, type Operation, operationsOf } from '../harness/operations.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { type Customer, PASSWORD, usePanel } from '../harness/panel.ts'
 
 /** All that a stranger may call. A route that is missing here must ask for a credential. */
 const PUBLIC = [
@@ -49,15 +49,14 @@ const FOR_ENROLLING = ['POST /api/v1/auth/logout', 'POST /api/v1/auth/2fa/setup'
 const CANARY = 'canary'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-let panel: Panel
 let operations: Operation[]
 let routes: { method: string; path: string }[]
 let ada: Customer
 let bob: Customer
 /** The ids of what Ada has, by the path that leads to it. */
 let adas: Record<string, number>
+const panel = await usePanel()
 beforeAll(async () => {
-  panel = await startPanel()
   operations = await operationsOf(panel)
   routes = createApp(panel.context, () => undefined).routes.map(({ method, path }) => ({
     method,
@@ -80,7 +79,6 @@ beforeAll(async () => {
     '/api/v1/admin/subscriptions/{id}': subscription,
   }
 })
-afterAll(() => panel.stop())
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 const isOfAdministrators = ({ path }: { path: string }) => path.startsWith('/api/v1/admin/')

@@ -1,23 +1,18 @@
 /** Who has an account, and in what state it is, shows in nothing: not in words, nor in the work that an answer costs. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { failuresOf, setFailures } from '../harness/database.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { PASSWORD, usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let ada: Customer
-let disabled: Customer
-let closed: Customer
+const panel = await usePanel()
+const ada = await panel.customer()
+const disabled = await panel.customer()
+const closed = await panel.customer()
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  disabled = await panel.customer()
-  closed = await panel.customer()
   await panel.patch(`/admin/users/${disabled.id}`, await panel.admin(), { status: 'disabled' })
   setFailures(panel, closed.id, 20)
 })
-afterAll(() => panel.stop())
 
 /** Every failure that is counted anywhere, of which each attempt adds one, in a commit that takes its time. */
 function counted(): number {

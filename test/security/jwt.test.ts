@@ -1,18 +1,15 @@
 /** JWTs that only a forger would make: signed with the real secret by hand, so that only what a test changes is wrong. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let ada: Customer
 let claims: Record<string, unknown>
+const panel = await usePanel()
+const ada = await panel.customer()
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
   claims = JSON.parse(Buffer.from(ada.token.split('.')[1] ?? '', 'base64url').toString())
 })
-afterAll(() => panel.stop())
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const secret = () => readFileSync(`${panel.data}/jwt.key`, 'utf8').trim()

@@ -1,8 +1,8 @@
 /** Mass assignment: no body sets what it was not made to set, and no body is anything but its own fields. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
 import { exampleBody, fillPath, type Operation, operationsOf } from '../harness/operations.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { type Customer, PASSWORD, usePanel } from '../harness/panel.ts'
 
 /** What an attacker would like to set: columns, and names that other panels have taken. */
 const WANTED: Record<string, unknown> = {
@@ -30,18 +30,16 @@ const WANTED: Record<string, unknown> = {
   constructor: { prototype: { role: 'admin' } },
 }
 
-let panel: Panel
 let operations: Operation[]
 let admin: string
 let ada: Customer
+const panel = await usePanel()
 beforeAll(async () => {
-  panel = await startPanel()
   operations = (await operationsOf(panel)).filter(({ body }) => body !== undefined)
   admin = (await panel.customer('admin')).token
   ada = await panel.customer()
   await panel.subscription(ada.id)
 })
-afterAll(() => panel.stop())
 
 /**
  * @see GHSA-24vc-w334-95wm, CVE-2018-20301, auto-author#244: `role: admin` in one's own profile

@@ -1,18 +1,13 @@
 /** Passwords at their edges: none is cut short, none is too odd to log in with, and none costs more than one hash. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { createPasswords } from '../../src/crypto/passwords.ts'
 import { until } from '../harness/binary.ts'
-import { type Customer, type Panel, startPanel } from '../harness/panel.ts'
+import { usePanel } from '../harness/panel.ts'
 
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
 
 const login = (password: string, email = ada.email) => panel.post('/auth/login', undefined, { email, password })
 

@@ -1,20 +1,14 @@
 /** Many at once: nothing is counted wrongly, nothing is given twice, and no request dies of another one's lock. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
 import { createTestLog } from '../harness/log.ts'
-import { type Answer, type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { type Answer, PASSWORD, startPanel, usePanel } from '../harness/panel.ts'
 
 const log = createTestLog()
-let panel: Panel
-let ada: Customer
-let admin: string
-beforeAll(async () => {
-  panel = await startPanel({}, log)
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-  admin = (await panel.customer('admin')).token
-})
-afterAll(() => panel.stop())
+const panel = await usePanel({}, log)
+const ada = await panel.customer()
+await panel.subscription(ada.id)
+const admin = (await panel.customer('admin')).token
 
 const atOnce = <Result>(count: number, send: (i: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, (_, i) => send(i)))

@@ -1,16 +1,12 @@
 /** Password reset as a way in: whose password a token sets, what the steps are worth out of order, what a restart keeps. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
-import { type MailingPanel, startMailingPanel } from '../harness/mailing-panel.ts'
+import { useMailingPanel } from '../harness/mailing-panel.ts'
 import { type Customer, PASSWORD } from '../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 
-let panel: MailingPanel
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 async function tokenOf({ email }: Customer): Promise<string> {
   panel.clock.advance(60)

@@ -1,18 +1,16 @@
 /** What every answer says, and what none may say: headers on every status, no secret in any field, nothing of the inside. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { type Operation, operationsOf, type Schema } from '../harness/operations.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { type Customer, PASSWORD, startPanel, usePanel } from '../harness/panel.ts'
 
-let panel: Panel
 let operations: Operation[]
 let ada: Customer
+const panel = await usePanel()
 beforeAll(async () => {
-  panel = await startPanel()
   operations = await operationsOf(panel)
   ada = await panel.customer()
   await panel.subscription(ada.id)
 })
-afterAll(() => panel.stop())
 
 /** One request for each status that the panel gives. */
 const requests: [status: number, path: string, init: (token: string) => RequestInit][] = [

@@ -1,11 +1,11 @@
 /** A right that is taken away while a request is on its way is gone for that request too, whatever route it takes. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { openConnection } from '../harness/connection.ts'
 import { keepRows, storedRows } from '../harness/database.ts'
-import { type MailingPanel, startMailingPanel } from '../harness/mailing-panel.ts'
+import { useMailingPanel } from '../harness/mailing-panel.ts'
 import { exampleBody, type Operation, operationsOf } from '../harness/operations.ts'
 import { type Customer, PASSWORD } from '../harness/panel.ts'
 
@@ -22,7 +22,6 @@ type Taking = {
   sql(asked: Asked): string
 }
 
-let panel: MailingPanel
 let operations: Operation[]
 let restore: () => void
 let anna: User
@@ -86,8 +85,8 @@ const change = (asked: Asked, changes: string) => `UPDATE ${rowOf(asked).replace
 const nameOf = ({ method, path }: Operation) => `${method} ${path.replace('/api/v1', '')}`
 const isMutating = ({ method, isOpen }: Operation) => method !== 'GET' && !isOpen
 
+const panel = await useMailingPanel()
 beforeAll(async () => {
-  panel = await startMailingPanel()
   const { limiter, store } = panel.context
   const { take } = limiter
   limiter.take = (...request) => {
@@ -109,7 +108,6 @@ beforeAll(async () => {
   await panel.context.outbox.deliver()
   restore = keepRows(panel)
 }, 60_000)
-afterAll(() => panel.stop())
 
 async function newUser(role: 'customer' | 'admin' = 'customer', keyOptions: object = {}): Promise<User> {
   const user = await panel.customer(role)

@@ -1,20 +1,15 @@
 /** Canaries: secrets that pass through every kind of request, and are then looked for wherever they must not be. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { createTestLog } from '../harness/log.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../harness/panel.ts'
+import { PASSWORD, usePanel } from '../harness/panel.ts'
 
 const log = createTestLog()
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel({}, log)
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel({}, log)
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 /** Everything that a backup of the data directory would hold, the two key files aside. */
 function storedBytes(): string {

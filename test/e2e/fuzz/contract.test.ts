@@ -1,6 +1,6 @@
 /** Fuzzing from the contract: whatever is sent to whatever operation, the answer is one that the document allows. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
@@ -10,7 +10,7 @@ import { catalogue } from '../../../src/core/errors.ts'
 import { Rejection } from '../../../src/core/rejection.ts'
 import { createTestLog } from '../../harness/log.ts'
 import { type Operation, operationsOf } from '../../harness/operations.ts'
-import { type Answer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+import { type Answer, PASSWORD, usePanel } from '../../harness/panel.ts'
 import { AT_ONCE, fuzz, TEST_TIMEOUT_MS } from './options.ts'
 import { type Caller, type FuzzedRequest, requestsOf } from './requests.ts'
 
@@ -20,10 +20,9 @@ const REQUESTS = 12
 const BURST = 3
 
 const log = createTestLog()
-let panel: Panel
 let operations: Operation[]
+const panel = await usePanel({ limitProbe: 1_000_000 }, log)
 beforeAll(async () => {
-  panel = await startPanel({ limitProbe: 1_000_000 }, log)
   operations = await operationsOf(panel)
   // One whom the requests can log in as.
   const passwordHash = await panel.context.passwords.hash(PASSWORD)
@@ -33,7 +32,6 @@ beforeAll(async () => {
     passwordHash,
   )
 })
-afterAll(() => panel.stop())
 
 const credentials = new Map<Caller, string>()
 

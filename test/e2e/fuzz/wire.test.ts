@@ -1,8 +1,8 @@
 /** Fuzzing of the wire: bytes that are nearly HTTP, or not at all, get a refusal or a closed connection, and nothing else. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createTestLog } from '../../harness/log.ts'
-import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
+import { usePanel } from '../../harness/panel.ts'
 import { sendAndHangUp } from '../../harness/raw.ts'
 import { AT_ONCE, fuzz, TEST_TIMEOUT_MS } from './options.ts'
 
@@ -12,15 +12,12 @@ const BURST = 25
 const CANARY = 'wire-canary.example'
 
 const log = createTestLog()
-let panel: Panel
-let ada: Customer
+const panel = await usePanel({ limitProbe: 1_000_000 }, log)
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 beforeAll(async () => {
-  panel = await startPanel({ limitProbe: 1_000_000 }, log)
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
   await panel.post('/sites', ada.token, { domain: CANARY })
 })
-afterAll(() => panel.stop())
 
 const oneOf = fc.constantFrom
 const bytes = fc.string({

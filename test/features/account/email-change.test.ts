@@ -1,18 +1,14 @@
 /** Moving an account to another email address, from the request to the login with it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { operator } from '../../../src/core/actor.ts'
-import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { useMailingPanel } from '../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD, startPanel } from '../../harness/panel.ts'
 
 const LINK = /^https:\/\/panel\.example\.com\/confirm-email#token=([\w-]{43})$/m
 const UNKNOWN = 'token: is unknown, expired or already used; ask for a new one'
 
-let panel: MailingPanel
 let mailboxes = 0
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 const newAddress = () => `new${++mailboxes}@example.com`
 const request = (as: string | undefined, email: unknown, password: unknown = PASSWORD) =>

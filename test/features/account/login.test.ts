@@ -1,16 +1,14 @@
 /** Login, logout, and what a JWT is worth. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { operator } from '../../../src/core/actor.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+import { type Customer, PASSWORD, startPanel, usePanel } from '../../harness/panel.ts'
 
-let panel: Panel
 let ada: Customer
+const panel = await usePanel()
 beforeAll(async () => {
-  panel = await startPanel()
   ada = await panel.customer()
 })
-afterAll(() => panel.stop())
 
 const login = (body: unknown, headers: Record<string, string> = {}) =>
   panel.send('POST', '/auth/login', { body, headers })

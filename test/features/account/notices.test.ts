@@ -1,18 +1,14 @@
 /** What a user is told by mail, and where to. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'otpauth'
 import { operator } from '../../../src/core/actor.ts'
-import { type MailingPanel, spokenTime, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { spokenTime, useMailingPanel } from '../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD } from '../../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 const DAY_SECONDS = 86_400
 
-let panel: MailingPanel
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 const mailsTo = ({ email }: { email: string }) => panel.mailsTo(email)
 const subjectsTo = ({ email }: { email: string }) => panel.subjectsTo(email)

@@ -1,15 +1,11 @@
 /** Changing one's password. Activation, the other way to set one, is tested with the users. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+import { PASSWORD, usePanel } from '../../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 
-let panel: Panel
-beforeAll(async () => {
-  panel = await startPanel()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
 
 const change = (token: string | undefined, current_password: string, new_password: string) =>
   panel.post('/auth/password', token, { current_password, new_password })

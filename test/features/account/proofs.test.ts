@@ -1,21 +1,17 @@
 /** Two things at once at one account: what an attacker has begun must not outlive what its owner does against it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { operator } from '../../../src/core/actor.ts'
 import { users as userTable } from '../../../src/db/tables.ts'
 import { callerFor } from '../../harness/actors.ts'
 import { enrol } from '../../harness/authenticator.ts'
 import { failuresOf, setFailures } from '../../harness/database.ts'
-import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { useMailingPanel } from '../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD } from '../../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 
-let panel: MailingPanel
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 const login = (email: string, password: string, totp_code?: string, from?: string) =>
   panel.send('POST', '/auth/login', {

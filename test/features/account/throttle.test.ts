@@ -1,10 +1,10 @@
 /** Guessing at one account from many addresses becomes slow, and its owner still gets in. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { operator } from '../../../src/core/actor.ts'
 import { enrol } from '../../harness/authenticator.ts'
 import { failuresOf, setFailures } from '../../harness/database.ts'
-import { type MailingPanel, startMailingPanel } from '../../harness/mailing-panel.ts'
+import { useMailingPanel } from '../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD, startPanel } from '../../harness/panel.ts'
 
 const HOME = '203.0.113.1'
@@ -14,12 +14,8 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-let panel: MailingPanel
 let ada: Customer
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 const login = (from: string, password = PASSWORD, totp_code?: string) =>
   panel.send('POST', '/auth/login', { body: { email: ada.email, password, ...(totp_code && { totp_code }) }, from })

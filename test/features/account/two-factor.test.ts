@@ -1,13 +1,9 @@
 /** Two-factor authentication, from enrolment to the recovery code. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'otpauth'
-import { type Answer, type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
+import { type Answer, type Customer, PASSWORD, usePanel } from '../../harness/panel.ts'
 
-let panel: Panel
-beforeAll(async () => {
-  panel = await startPanel()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
 
 type Setup = { secret: string; otpauth_uri: string; qr_svg: string }
 type Enrolled = Customer & { secret: string; recoveryCodes: string[] }

@@ -1,20 +1,17 @@
 /** A key with scopes must not make itself, or whoever holds it, an administrator. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Panel, startPanel } from '../../../harness/panel.ts'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { usePanel } from '../../../harness/panel.ts'
 
 type User = { id: number; role: string; status: string }
 
-let panel: Panel
-let admin: string
 /** With the two scopes that could. */
 let key: string
 let invited = 0
+const panel = await usePanel()
+const admin = await panel.admin()
 beforeAll(async () => {
-  panel = await startPanel()
-  admin = await panel.admin()
   key = await panel.key(admin, { scopes: ['users:read', 'users:write', 'settings:write'] })
 })
-afterAll(() => panel.stop())
 
 const newUser = (role: string) => ({ email: `invited${++invited}@example.com`, name: 'Invited', role })
 const invite = async (role: string) => (await panel.post<User>('/admin/users', admin, newUser(role))).data

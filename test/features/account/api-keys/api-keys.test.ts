@@ -1,8 +1,8 @@
 /** API keys: shown once, stored as a hash, managed with a JWT only, worth as much as their user until they end. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { type Customer, startPanel, usePanel } from '../../../harness/panel.ts'
 
 type Created = {
   id: number
@@ -20,14 +20,9 @@ const DIRECTION_RULE = 'name: must not hold characters that change the direction
 const VISIBLE_RULE = 'name: must hold a visible character'
 const TIME_RULE = 'expires_at: must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z'
 
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 const create = (body: unknown, as = ada.token) => panel.post<Created>('/auth/api-keys', as, body)
 const list = async (as = ada.token) => (await panel.get<Listed[]>('/auth/api-keys', as)).data

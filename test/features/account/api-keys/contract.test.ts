@@ -1,21 +1,18 @@
 /** Section 4 of the contract to the letter, for a user with two-factor authentication: after the login, a JWT is enough. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { type Enrolled, enrol } from '../../../harness/authenticator.ts'
 import { failuresOf } from '../../../harness/database.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
+import { PASSWORD, usePanel } from '../../../harness/panel.ts'
 
 type Created = { id: number; key: string; key_prefix: string; expires_at: string | null }
 
-let panel: Panel
-let ada: Customer
 let app: Enrolled
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
   app = await enrol(panel, ada.token)
 })
-afterAll(() => panel.stop())
 
 /** As the contract has it: email, password and, once it is asked for, the code. */
 async function logIn(): Promise<string> {

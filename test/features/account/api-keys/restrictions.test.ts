@@ -1,30 +1,23 @@
 /** Keys with less than the rights of their user: scopes, addresses, one subscription. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { SCOPES, type Scope } from '../../../../src/core/scope.ts'
 import { exampleBody, fillPath, type Operation, operationsOf } from '../../../harness/operations.ts'
-import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { usePanel } from '../../../harness/panel.ts'
 
 type Site = { id: number; domain: string; subscription_id: number }
 type Subscription = { id: number }
 type Me = { credential: Record<string, unknown>; rate_limit: { limit: number; remaining: number; reset_at: string } }
 
-let panel: Panel
-let ada: Customer
-/** Ada's default subscription, another of hers, and a site in each. */
-let first: number
-let second: number
-let inFirst: Site
 let inSecond: Site
+const panel = await usePanel()
+const ada = await panel.customer()
+const first = await panel.subscription(ada.id)
+const second = await panel.subscription(ada.id)
+const inFirst = (await panel.post<Site>('/sites', ada.token, { domain: 'first.example' })).data
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  first = await panel.subscription(ada.id)
-  second = await panel.subscription(ada.id)
-  inFirst = (await panel.post<Site>('/sites', ada.token, { domain: 'first.example' })).data
   const body = { domain: 'second.example', subscription_id: second }
   inSecond = (await panel.post<Site>('/sites', ada.token, body)).data
 })
-afterAll(() => panel.stop())
 
 const create = (body: object, as = ada.token) =>
   panel.post<Record<string, unknown>>('/auth/api-keys', as, { name: 'Limited', ...body })

@@ -1,7 +1,7 @@
 /** An API key that rotates itself: a script outlives the end of its key, for as long as the key's maker said and no longer. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { enrol } from '../../../harness/authenticator.ts'
-import { type MailingPanel, spokenTime, startMailingPanel } from '../../../harness/mailing-panel.ts'
+import { spokenTime, useMailingPanel } from '../../../harness/mailing-panel.ts'
 import type { Customer } from '../../../harness/panel.ts'
 
 type Created = {
@@ -23,12 +23,8 @@ const NO_RIGHT = 'This API key may not rotate itself: it was created without can
 const OFF =
   'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
 
-let panel: MailingPanel
 let ada: Customer
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 beforeEach(async () => {
   ada = await panel.customer()
   await allow(true)

@@ -1,8 +1,8 @@
 /** What an administrator does over the API for a user who cannot get in, or whose key got out: audited, and told by email. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { enrol } from '../../../harness/authenticator.ts'
 import { failuresOf, setFailures } from '../../../harness/database.ts'
-import { type MailingPanel, startMailingPanel } from '../../../harness/mailing-panel.ts'
+import { type MailingPanel, useMailingPanel } from '../../../harness/mailing-panel.ts'
 import { type Customer, PASSWORD } from '../../../harness/panel.ts'
 
 type Entry = { action: string; actor_id: number; account_id: number; target_id: number; details: object }
@@ -12,13 +12,9 @@ type Row = { id: number }
 const BY_ADMINISTRATOR = 'An administrator of the panel did this.'
 const NO_KEY = 'An API key cannot do this; log in and use the JWT'
 
-let panel: MailingPanel
 let boss: Customer
 let ada: Customer
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 beforeEach(async () => {
   boss = await panel.customer('admin')
   ada = await panel.customer()

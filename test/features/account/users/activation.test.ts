@@ -1,6 +1,6 @@
 /** A new user's way in: the token in the answer, the same by mail, and a new one when it was lost. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type MailingPanel, startMailingPanel } from '../../../harness/mailing-panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { useMailingPanel } from '../../../harness/mailing-panel.ts'
 import { PASSWORD, startPanel } from '../../../harness/panel.ts'
 
 type Activation = { token: string; expires_at: string }
@@ -9,12 +9,8 @@ type Invited = { id: number; email: string; activation: Activation }
 const LINK = /^https:\/\/panel\.example\.com\/reset-password#token=([\w-]{43})$/m
 const DAY_SECONDS = 86_400
 
-let panel: MailingPanel
 let invitations = 0
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 async function invite(role = 'customer'): Promise<Invited> {
   const body = { email: `invited${++invitations}@example.com`, name: '{{7*7}}', role }

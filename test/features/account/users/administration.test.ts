@@ -1,13 +1,9 @@
 /** What an administrator does about users beside making them: find, log out, delete, and hand over what they have. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Panel, startPanel } from '../../../harness/panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { startPanel, usePanel } from '../../../harness/panel.ts'
 
-let panel: Panel
-beforeAll(async () => {
-  panel = await startPanel()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
 
 type Row = { id: number }
 type Subscription = Row & { user_id: number; is_default: boolean; name: string }

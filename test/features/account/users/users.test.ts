@@ -1,7 +1,7 @@
 /** Users: invited, activated, changed and disabled by administrators, of whom one always remains. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { hostname } from 'node:os'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
+import { PASSWORD, startPanel, usePanel } from '../../../harness/panel.ts'
 
 type User = {
   id: number
@@ -22,13 +22,8 @@ const ROLE_RULE = 'role: must be one of admin, customer'
 const TOKEN_RULE = 'token: is unknown, expired or already used; ask for a new one'
 const LAST_ADMIN = 'This is the last active administrator; make another one first'
 
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
 
 let invitations = 0
 const newEmail = () => `user${++invitations}@invited.example`

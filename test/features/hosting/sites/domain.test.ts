@@ -1,19 +1,14 @@
 /** Domain names: what is taken, what it becomes, and what is none. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { usePanel } from '../../../harness/panel.ts'
 
 type Site = { id: number; domain: string; aliases: string[]; document_root: string }
 
 const RULE = 'must be a full domain name, such as www.example.com'
 
-let panel: Panel
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 const create = (body: unknown, as = ada.token) => panel.post<Site>('/sites', as, body)
 const count = async () => (await panel.get<Site[]>('/sites?limit=1000', ada.token)).data.length

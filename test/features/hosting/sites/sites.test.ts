@@ -1,7 +1,7 @@
 /** Sites: whose they are, which subscription they are in, and how many fit. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { callerFor } from '../../../harness/actors.ts'
-import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { type Customer, usePanel } from '../../../harness/panel.ts'
 
 type Site = {
   id: number
@@ -15,19 +15,11 @@ type Site = {
   updated_at: string
 }
 
-let panel: Panel
-let ada: Customer
-let adas: number
-let bob: Customer
-let bobs: number
-beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  adas = await panel.subscription(ada.id)
-  bob = await panel.customer()
-  bobs = await panel.subscription(bob.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const ada = await panel.customer()
+const adas = await panel.subscription(ada.id)
+const bob = await panel.customer()
+const bobs = await panel.subscription(bob.id)
 
 let names = 0
 const newDomain = () => `site-${++names}.example`

@@ -1,6 +1,6 @@
 /** Subscriptions: a customer's own with one default among them, and everybody's for administrators. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { usePanel } from '../../../harness/panel.ts'
 
 type Subscription = {
   id: number
@@ -17,20 +17,12 @@ const NAME_RULE = 'name: must be 1 to 100 characters, without control characters
 const MAX_SITES_RULE = 'max_sites: must be from 0 to 1000000'
 const DEFAULT_RULE = 'is_default: must be true; make another subscription the default instead'
 
-let panel: Panel
-let admin: string
-let ada: Customer
-let bob: Customer
-let bobs: number
-beforeAll(async () => {
-  panel = await startPanel()
-  admin = await panel.admin()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-  bob = await panel.customer()
-  bobs = await panel.subscription(bob.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const admin = await panel.admin()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
+const bob = await panel.customer()
+const bobs = await panel.subscription(bob.id)
 
 const create = (body: unknown, as = admin) => panel.post<Subscription>('/admin/subscriptions', as, body)
 const own = async (as: string) => (await panel.get<Subscription[]>('/subscriptions?limit=1000', as)).data

@@ -1,8 +1,8 @@
 /** The audit log over HTTP: what is in it, who reads what of it, and what an attack can do to it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { newDirectory } from '../../../harness/directory.ts'
-import { type Answer, type Customer, PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
+import { type Answer, PASSWORD, startPanel, usePanel } from '../../../harness/panel.ts'
 
 type Entry = {
   id: number
@@ -25,16 +25,10 @@ type Entry = {
 /** For which what happens again is summed up. */
 const WINDOW_SECONDS = 600
 
-let panel: Panel
-let admin: string
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  admin = await panel.admin()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const admin = await panel.admin()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 
 const log = async (query = '', as = admin) => (await panel.get<Entry[]>(`/admin/audit-log${query}`, as)).data
 const ownLog = async (as: string, query = '') => (await panel.get<Entry[]>(`/audit-log${query}`, as)).data

@@ -1,23 +1,19 @@
 /** A customer who changes things all day fills no disk: beyond a budget, entries are summed up, and nothing is lost. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { verifyChain } from '../../../../src/features/operation/audit/verify.ts'
-import { type Customer, PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
+import { PASSWORD, usePanel } from '../../../harness/panel.ts'
 
 type Entry = { action: string; times: number; details: Record<string, unknown>; actor_id: number; address: string }
 
 const CHANGES = 1500
 
-let panel: Panel
-let ada: Customer
-let siteId: number
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
+const siteId = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'ada.example' })).data.id
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
-  siteId = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'ada.example' })).data.id
   for (let i = 0; i < CHANGES; i++) await changeSite(i, ada.token)
 }, 120_000)
-afterAll(() => panel.stop())
 
 const changeSite = (i: number, as: string) =>
   panel.patch(`/sites/${siteId}`, as, { php_version: i % 2 === 0 ? '8.3' : '8.4' })

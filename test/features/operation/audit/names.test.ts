@@ -1,9 +1,9 @@
 /** The audit log calls each field what the API calls it, so that a reader of one finds it in the other. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { catalogue } from '../../../../src/core/errors.ts'
 import { enrol } from '../../../harness/authenticator.ts'
 import { operationsOf, type Schema } from '../../../harness/operations.ts'
-import { PASSWORD, type Panel, startPanel } from '../../../harness/panel.ts'
+import { PASSWORD, usePanel } from '../../../harness/panel.ts'
 
 type Entry = { action: string; result: string; reason: string | null; details: Record<string, unknown> }
 
@@ -19,13 +19,8 @@ const ONLY_IN_THE_LOG = [
   'sites',
 ]
 
-let panel: Panel
-let admin: string
-beforeAll(async () => {
-  panel = await startPanel()
-  admin = await panel.admin()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const admin = await panel.admin()
 
 const entries = async (action: string) =>
   (await panel.get<Entry[]>(`/admin/audit-log?action=${action}&limit=1000`, admin)).data

@@ -1,20 +1,18 @@
 /** The audit log by time, also where the clock was wrong: no entry is missing, and none is there that should not be. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Answer, type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { beforeAll, expect, test } from 'bun:test'
+import { type Answer, usePanel } from '../../../harness/panel.ts'
 
 type Entry = { id: number; created_at: string; action: string; account_id: number | null }
 
-let panel: Panel
-let ada: Customer
 let all: Entry[]
 /** By seconds from the beginning, in the order in which it happened: ahead for a while, put back, put back again. */
 const OFFSETS = [0, 10, 10, 20, 5000, 5010, 30, 40, 15, 50, 60]
 let start: number
 
+const panel = await usePanel()
+const ada = await panel.customer()
+await panel.subscription(ada.id)
 beforeAll(async () => {
-  panel = await startPanel()
-  ada = await panel.customer()
-  await panel.subscription(ada.id)
   start = panel.clock.now()
   for (const [i, offset] of OFFSETS.entries()) {
     panel.clock.advance((start - panel.clock.now()) / 1000 + offset)
@@ -24,7 +22,6 @@ beforeAll(async () => {
   const admin = await panel.admin()
   all = (await panel.get<Entry[]>('/admin/audit-log?limit=1000', admin)).data
 })
-afterAll(() => panel.stop())
 
 const timeAt = (offset: number) => new Date(start + offset * 1000).toISOString()
 

@@ -1,15 +1,11 @@
 /** What the panel is called, and the language and time zone of its emails. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type MailingPanel, startMailingPanel } from '../../../harness/mailing-panel.ts'
+import { describe, expect, test } from 'bun:test'
+import { type MailingPanel, startMailingPanel, useMailingPanel } from '../../../harness/mailing-panel.ts'
 import { PASSWORD, startPanel } from '../../../harness/panel.ts'
 
 const NEW_PASSWORD = 'an altogether different one'
 
-let panel: MailingPanel
-beforeAll(async () => {
-  panel = await startMailingPanel()
-})
-afterAll(() => panel.stop())
+const panel = await useMailingPanel()
 
 type Named = { panel_name: string | null; language: string; time_zone: string }
 const set = async (body: object) => panel.patch<Named>('/admin/settings', await panel.admin(), body)

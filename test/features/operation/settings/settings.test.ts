@@ -1,9 +1,9 @@
 /** The settings of an installation, which administrators read and change. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { decodeJwt } from 'jose'
 import { newDirectory } from '../../../harness/directory.ts'
-import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
+import { startPanel, usePanel } from '../../../harness/panel.ts'
 
 /** What is in force until somebody says otherwise. */
 const DEFAULTS = {
@@ -21,15 +21,9 @@ const DEFAULTS = {
 }
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 
-let panel: Panel
-let admin: string
-let ada: Customer
-beforeAll(async () => {
-  panel = await startPanel()
-  admin = await panel.admin()
-  ada = await panel.customer()
-})
-afterAll(() => panel.stop())
+const panel = await usePanel()
+const admin = await panel.admin()
+const ada = await panel.customer()
 
 const read = (as = admin) => panel.get<typeof DEFAULTS>('/admin/settings', as)
 const change = (body: unknown, as = admin) => panel.patch<typeof DEFAULTS>('/admin/settings', as, body)
