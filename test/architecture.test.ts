@@ -149,7 +149,6 @@ test('what comes again and again is a task, which stops in order and never runs 
     // Asks nothing of anyone: the thread knows no log, and the measurement must cost less than what it measures.
     'src/db/sqlite/fast/disk-thread.ts',
     'src/jobs/task.ts',
-    'src/mail/outbox.ts',
     'src/metrics/event-loop.ts',
   ])
 })

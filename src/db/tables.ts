@@ -150,27 +150,28 @@ export const passwordTokens = sqliteTable(
   ],
 )
 
-/** Mails that wait for the mail server. A row is gone once its mail is sent, or no longer worth sending. */
-export const outbox = sqliteTable(
-  'outbox',
+/** Work that waits for its worker: see `jobs/queue.ts`. A row is gone once it is done, or no longer worth doing. */
+export const jobs = sqliteTable(
+  'jobs',
   {
     id: id(),
-    recipient: text().notNull(),
-    subject: text().notNull(),
-    /** Sealed (AES-256-GCM): it may hold a live reset link, and a deleted row stays readable in the file for a while. */
-    body: text().notNull(),
-    /** Of one topic one mail waits, the newest. */
-    topic: text().unique(),
+    /** Whose worker does it, such as `email`. */
+    kind: text().notNull(),
+    /** JSON for that worker, its secrets sealed. */
+    payload: text().notNull(),
+    /** Of one topic one job waits, the newest. */
+    topic: text(),
     attempts: integer().notNull().default(0),
     createdAt: createdAt(),
-    /** Not sent before; put off while a process is sending it, so that no other does. */
+    /** Not done before; put off while a process has the lease, so that no other does it. */
     nextAttemptAt: integer('next_attempt_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [
-    index('outbox_next_attempt_at').on(table.nextAttemptAt),
-    index('outbox_expires_at').on(table.expiresAt),
-    index('outbox_tried').on(table.createdAt).where(sql`attempts > 0`),
+    uniqueIndex('jobs_topic').on(table.kind, table.topic),
+    index('jobs_next_attempt_at').on(table.kind, table.nextAttemptAt),
+    index('jobs_expires_at').on(table.kind, table.expiresAt),
+    index('jobs_tried').on(table.kind, table.createdAt).where(sql`attempts > 0`),
   ],
 )
 

@@ -9,6 +9,7 @@ import selfRotation from '../../../drizzle/0006_self-rotation.sql' with { type: 
 import boundedWork from '../../../drizzle/0007_bounded-work.sql' with { type: 'text' }
 import auditSums from '../../../drizzle/0008_audit-sums.sql' with { type: 'text' }
 import auditHead from '../../../drizzle/0009_audit-head.sql' with { type: 'text' }
+import jobs from '../../../drizzle/0010_jobs.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its ending. */
@@ -27,4 +28,5 @@ export const migrations: readonly Migration[] = [
   { name: '0007_bounded-work', sql: boundedWork },
   { name: '0008_audit-sums', sql: auditSums },
   { name: '0009_audit-head', sql: auditHead },
+  { name: '0010_jobs', sql: jobs },
 ]

@@ -297,7 +297,7 @@ describe('a mail server that is away', () => {
     const back = await startSmtp()
     using database = new Database(here.inData('ncp.db'))
     // As if the half minute until the next attempt were over.
-    database.run('UPDATE outbox SET next_attempt_at = 0')
+    database.run('UPDATE jobs SET next_attempt_at = 0')
     const again = await here.serve(PLAIN, mailFrom(back.at().port))
     await until('the mail', () => back.to('root@example.com').length > 0)
     await again.stop()

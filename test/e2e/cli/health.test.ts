@@ -68,8 +68,8 @@ describe('a warning', () => {
   test('of mails that can not be sent stops no request', async () => {
     const long = Date.now() - DAY_MS
     meddle(
-      `INSERT INTO outbox (recipient, subject, body, attempts, created_at, next_attempt_at, expires_at)
-       VALUES ('ada@example.com', 's', 'b', 3, ${long}, ${long + 9 * DAY_MS}, ${long + 9 * DAY_MS})`,
+      `INSERT INTO jobs (kind, payload, attempts, created_at, next_attempt_at, expires_at)
+       VALUES ('email', '{"to":"ada@example.com","subject":"s","body":"b"}', 3, ${long}, ${long + 9 * DAY_MS}, ${long + 9 * DAY_MS})`,
     )
     const [status, { data }] = await readiness()
     expect([status, data?.checks.outbox]).toEqual([
@@ -78,7 +78,7 @@ describe('a warning', () => {
     ])
     const { exitCode, stdout } = await health()
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('outbox\twarning: emails cannot be sent')])
-    meddle('DELETE FROM outbox')
+    meddle('DELETE FROM jobs')
     expect((await readiness())[1].data?.checks.outbox).toEqual(OK)
   })
 

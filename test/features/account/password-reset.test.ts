@@ -481,7 +481,7 @@ describe('a mail server', () => {
     await sendMails(own)
     expect(ownLog.lines).toEqual([{ msg: expect.stringContaining('set NCP_SMTP_URL') }])
     using database = new Database(`${own.data}/ncp.db`, { readonly: true })
-    expect(database.query('SELECT count(*) AS n FROM outbox').get()).toEqual({ n: 0 })
+    expect(database.query('SELECT count(*) AS n FROM jobs').get()).toEqual({ n: 0 })
     await own.stop()
   })
 })
