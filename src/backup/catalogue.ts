@@ -48,7 +48,7 @@ export function readBackup(path: string): Backup {
   const manifest = readManifest(path)
   const createdAt = isManifest(manifest) ? parseTimestamp(manifest.created_at) : undefined
   if (!isManifest(manifest) || createdAt === undefined) {
-    throw new Error(`${path} is no backup that this version of ncp can read`)
+    throw new Error(`${path} is not a backup that this version of ncp can read`)
   }
   const bytes = manifest.files.reduce((sum, { size }) => sum + size, 0)
   return { name: path.split('/').at(-1) ?? path, path, createdAt, bytes, manifest }
@@ -56,12 +56,12 @@ export function readBackup(path: string): Backup {
 
 function readManifest(path: string): unknown {
   const refuse = (reason: string): never => {
-    throw new Error(`${path} is no backup: its ${MANIFEST} ${reason}`)
+    throw new Error(`${path} is not a backup: its ${MANIFEST} ${reason}`)
   }
   try {
     const size = sizeOfRegularFile(path, MANIFEST)
     if (size === undefined) return refuse('is missing')
-    if (size === 'irregular') return refuse('is no regular file')
+    if (size === 'irregular') return refuse('is not a regular file')
     if (size > MAX_MANIFEST_BYTES) return refuse(`is longer than ${MAX_MANIFEST_BYTES} bytes`)
     return JSON.parse(readFileSync(manifestPath(path), 'utf8'))
   } catch (error) {

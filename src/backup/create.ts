@@ -91,6 +91,6 @@ function requireRoom(data: string, directory: string): void {
   if (bavail * bsize >= needed) return
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`
   throw new Error(
-    `no room for a backup in ${directory}: ${megabytes(bavail * bsize)} free, ${megabytes(needed)} needed`,
+    `not enough space for a backup in ${directory}: ${megabytes(bavail * bsize)} free, ${megabytes(needed)} needed`,
   )
 }

@@ -37,7 +37,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<string | u
   await refuseUnless(backup)
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const release = seizeDirectory(data)
-  if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
+  if (!release) throw new Error(`a panel or another command is using ${data}; stop it first`)
   try {
     tell('Copying the files')
     await stage(backup, join(data, STAGED), refuseUnless)

@@ -78,7 +78,7 @@ async function settleOnce(path: string): Promise<void> {
   try {
     await settle(file)
   } catch (cause) {
-    throw new UnsettledError(`the backup did not get to the disk: ${(cause as Error).message}`, { cause })
+    throw new UnsettledError(`the backup could not be written to the disk: ${(cause as Error).message}`, { cause })
   } finally {
     closeSync(file)
   }

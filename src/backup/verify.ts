@@ -27,10 +27,10 @@ export async function verifyBackup(backup: Sealed, proveAudit: AuditProof, tell 
 
 async function fileProblems({ path: directory, manifest: { files } }: Sealed, tell: TellProgress): Promise<string[]> {
   // It is read before anything is known of it: no path of it may lead out of the backup.
-  if (!files.every(({ path }) => isBackupPath(path))) return ['its manifest names files that no backup holds']
+  if (!files.every(({ path }) => isBackupPath(path))) return ['its manifest lists files that do not belong in a backup']
   const named = new Set(files.map(({ path }) => path))
-  if (named.size < files.length) return ['its manifest names a file twice']
-  const problems = REQUIRED.filter((name) => !named.has(name)).map((name) => `${name} is not in it`)
+  if (named.size < files.length) return ['its manifest lists a file twice']
+  const problems = REQUIRED.filter((name) => !named.has(name)).map((name) => `${name} is not in its manifest`)
   const totalBytes = files.reduce((sum, { size }) => sum + size, 0)
   let doneBytes = 0
   const onRead = (bytes: number) => {
@@ -40,9 +40,9 @@ async function fileProblems({ path: directory, manifest: { files } }: Sealed, te
   for (const { path, size, sha256 } of files) {
     const found = sizeOfRegularFile(directory, path)
     if (found === undefined) problems.push(`${path} is missing`)
-    else if (found === 'irregular') problems.push(`${path} is no regular file`)
+    else if (found === 'irregular') problems.push(`${path} is not a regular file`)
     else if (found !== size || (await hashOfFile(join(directory, path), onRead)) !== sha256) {
-      problems.push(`${path} is not as it was written`)
+      problems.push(`${path} has changed since the backup was made`)
     }
   }
   // SQLite would play a log that lies beside the database into it.
@@ -69,13 +69,13 @@ async function contentProblems(
   const { problems: damage, migrations } = inspectDatabase(inBackup(DATABASE))
   if (damage.length > 0) return damage.map((problem) => `${DATABASE}: ${problem}`)
   if (migrations.some((name, position) => ours[position]?.name !== name)) {
-    return [`${DATABASE} is of a newer version of ncp (${manifest.version}); use that one`]
+    return [`${DATABASE} comes from a newer version of ncp (${manifest.version}); use that version`]
   }
   const schema = schemaProblems(inBackup(DATABASE), migrations.length)
   if (schema.length > 0) return schema.map((problem) => `${DATABASE}: ${problem}`)
-  tell('Proving the audit log')
+  tell('Verifying the audit log')
   const unusable = ['jwt.key', 'totp.key'].filter((name) => !holdsSecret(inBackup(name)))
-  return [...unusable.map((name) => `${name} holds no secret`), ...(await proveAudit(inBackup(DATABASE)))]
+  return [...unusable.map((name) => `${name} contains no valid secret`), ...(await proveAudit(inBackup(DATABASE)))]
 }
 
 function holdsSecret(path: string): boolean {

@@ -9,13 +9,13 @@ import { onInstallation } from './installation.ts'
 import { print, printJson } from './output.ts'
 
 export function addAudit(program: Command): void {
-  const audit = program.command('audit').description('verify the audit log, also while the panel runs')
+  const audit = program.command('audit').description('verify the audit log, even while the panel is running')
 
   withSettings(audit.command('verify'), ['data'])
     .description(
-      'check the hash chain of all entries and what protects it; keep what it prints elsewhere, as an anchor for the next time',
+      'check the hash chain of all entries and the schema that protects it; keep the printed id:hash elsewhere, as an anchor for the next check',
     )
-    .option('--anchor <id:hash>', 'an entry that was printed before, and must still be there', readLink)
+    .option('--anchor <id:hash>', 'id and hash that an earlier check printed, which must still be in the log', readLink)
     .option('--json', 'print JSON')
     .action(({ anchor, json }: { anchor?: Link; json?: true }, command: Command) =>
       onInstallation(command, async ({ store, config }) => {
@@ -25,7 +25,7 @@ export function addAudit(program: Command): void {
           problems.length === 0 ? chain : { valid: false as const, entryId: null, reason: problems.join('; ') }
         if (json) printJson(outcome)
         if (!outcome.valid && outcome.entryId === null) {
-          throw new Error(`the audit log is not protected as the panel makes it: ${outcome.reason}`)
+          throw new Error(`the schema that protects the audit log has been changed: ${outcome.reason}`)
         }
         if (!outcome.valid) throw new Error(`the audit log is broken at entry ${outcome.entryId}: ${outcome.reason}`)
         if (!json) print(`${outcome.entries} entries, unbroken up to ${outcome.head.id}:${outcome.head.hash}`)

@@ -23,12 +23,14 @@ import { line, printList } from './table.ts'
 import { humanBytes, humanTime } from './units.ts'
 
 export function addBackup(program: Command): void {
-  const backup = program.command('backup').description('back the installation up, and restore it')
+  const backup = program.command('backup').description('back up the installation, and restore it')
   const settings = ['data', 'backupDir'] as const
 
   withSettings(backup.command('create'), settings)
-    .description('make a backup, also while the panel runs; it holds the secrets: keep it as safe as the panel')
-    .option('--keep <number>', 'delete the oldest beyond this many', readKeep)
+    .description(
+      'create a backup, even while the panel is running; it contains the secrets, so keep it as safe as the panel',
+    )
+    .option('--keep <number>', 'keep this many backups and delete older ones', readKeep)
     .option('--json', 'print JSON')
     .action(async ({ keep, json }: { keep?: number; json?: true }, command: Command) => {
       const config = installed(await configAsOwner(command))
@@ -39,7 +41,7 @@ export function addBackup(program: Command): void {
         const { name } = await withProgress(json === true, (tell) => runBackup(BACKUP_THREAD, options, tell))
         const made = readBackup(join(directory, name))
         if (json) printJson(toJson(made))
-        else print(isTerminal() ? `Made ${made.path}, ${humanBytes(made.bytes)}.` : line(fieldsOf(made)))
+        else print(isTerminal() ? `Created ${made.path}, ${humanBytes(made.bytes)}.` : line(fieldsOf(made)))
       } finally {
         release()
       }
@@ -61,13 +63,13 @@ export function addBackup(program: Command): void {
           SIZE: ({ bytes }) => humanBytes(bytes),
           VERSION: ({ manifest }) => manifest.version,
         },
-        empty: `No backups in ${directory}: 'ncp backup create' makes one.`,
+        empty: `No backups in ${directory}: 'ncp backup create' creates one.`,
       })
     })
 
   withSettings(backup.command('verify'), settings)
-    .description('read a whole backup, and tell whether it can be restored')
-    .argument('[backup]', 'its name, or the path of its directory (default: the newest)')
+    .description('read a whole backup and check that it can be restored')
+    .argument('[backup]', 'name of the backup, or path of its directory (default: the newest)')
     .action(async (name: string | undefined, _: unknown, command: Command) => {
       const found = find(await configAsOwner(command), name)
       const problems = await withProgress(false, (tell) => verifyBackup(found, auditProblems, tell))
@@ -76,22 +78,26 @@ export function addBackup(program: Command): void {
     })
 
   const restore = withYes(withSettings(backup.command('restore'), settings))
-    .description('replace the installation by a backup, while no panel runs; the old files are kept beside it')
-    .argument('<backup>', 'its name, or the path of its directory')
+    .description(
+      'replace the installation with a backup, while no panel is running; the old files are kept in the data directory',
+    )
+    .argument('<backup>', 'name of the backup, or path of its directory')
     .action(async (name: string, { yes }: { yes?: true }) => {
       const config = await configAsOwner(restore)
       const found = find(config, name)
       const from = `${found.name} of ${formatTimestamp(found.createdAt)}`
       if (existsSync(join(config.data, DATABASE))) {
-        await confirm(restore, { ask: `Replace the panel in ${config.data} by ${from}?`, yes })
+        await confirm(restore, { ask: `Replace the panel in ${config.data} with ${from}?`, yes })
       }
       const { data } = config
       const aside = await withProgress(false, (tell) =>
         restoreBackup({ backup: found, data, nowMs: systemClock.now(), proveAudit: auditProblems, tell }),
       )
       print(`restored ${from} into ${config.data}`)
-      if (aside !== undefined) print(`what was there before is in ${aside}; delete it when you no longer need it`)
-      print("what was revoked since is valid again: 'ncp session revoke-all --everybody' and 'ncp key revoke' end it")
+      if (aside !== undefined) print(`the previous files are in ${aside}; delete them when you no longer need them`)
+      print(
+        "sessions and API keys that were revoked since are valid again: run 'ncp session revoke-all --everybody' and 'ncp key revoke'",
+      )
     })
 }
 
@@ -100,7 +106,7 @@ function find(config: Config, name: string | undefined): Backup {
   const directory = backupDirectory(config)
   if (name === undefined) {
     const newest = listBackups(directory).at(-1)
-    if (!newest) throw new Error(`there is no backup in ${directory}; 'ncp backup create' makes one`)
+    if (!newest) throw new Error(`there is no backup in ${directory}; 'ncp backup create' creates one`)
     return newest
   }
   const named = join(directory, name)

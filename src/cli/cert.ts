@@ -15,7 +15,7 @@ import { print, printJson } from './output.ts'
 import { printFacts } from './table.ts'
 
 export function addCert(program: Command): void {
-  const cert = program.command('cert').description('look at the certificate, and renew it, also while the panel runs')
+  const cert = program.command('cert').description('show and renew the certificate, even while the panel is running')
 
   withSettings(cert.command('show'), ['data', 'tlsCert', 'tlsKey'])
     .description('print names, issuer, validity and fingerprint of the certificate')
@@ -27,12 +27,12 @@ export function addCert(program: Command): void {
     })
 
   withSettings(cert.command('renew'), ['data'])
-    .description('make or order the certificate anew, whatever its age; a running panel serves it within a minute')
+    .description('renew the certificate now, whatever its age; a running panel serves the new one within a minute')
     .action(async (_: unknown, command: Command) => {
       const config = await configAsOwner(command)
       if (config.tlsCert !== undefined) {
         throw new ConfigError([
-          `${labelOf(config, 'tlsCert')}: ${config.tlsCert} is renewed where it was issued; a running panel reads it again by itself`,
+          `${labelOf(config, 'tlsCert')}: the panel cannot renew ${config.tlsCert}; renew it where it was issued, and a running panel loads it by itself`,
         ])
       }
       const { path, fingerprint } = isIssued(config) ? await issueAndKeep(config) : await renewOwn(config)
@@ -51,7 +51,9 @@ function certificateFor(config: Config): Certificate {
   if (!config.tls) throw new ConfigError([`${labelOf(config, 'tls')}: turns TLS off, so there is no certificate`])
   const certificate = existingCertificate(config, systemClock)
   if (certificate) return certificate
-  throw new ConfigError([`${labelOf(config, 'data')}: ${config.data} holds no certificate; 'ncp serve' makes one`])
+  throw new ConfigError([
+    `${labelOf(config, 'data')}: there is no certificate in ${config.data}; 'ncp serve' creates one`,
+  ])
 }
 
 function factsOf({ cert, path, fingerprint, expiresAt }: Certificate) {

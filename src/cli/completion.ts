@@ -9,7 +9,7 @@ type Shell = keyof typeof SHELLS
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print a script that completes commands in a shell')
+    .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
     .action((shell: Shell) => {
       printDocument(SHELLS[shell](commandTree(program)))
@@ -28,7 +28,7 @@ function bash(tree: CommandNode[]): string {
     const files = takesFile(node) ? ' files=yes' : ''
     return `    "${node.path}") words="${wordsAfter(node).join(' ')}"${files} ;;`
   })
-  return `# Completion of ncp for bash. Put it into /usr/share/bash-completion/completions/ncp, or: source <(ncp completion bash)
+  return `# Completion of ncp for bash. Save it as /usr/share/bash-completion/completions/ncp, or: source <(ncp completion bash)
 _ncp_names() {
   local IFS=$'\\n'
   compopt -o filenames 2>/dev/null
@@ -74,7 +74,7 @@ function bashValue(option: Option): string | undefined {
 
 /** zsh runs the completions of bash. */
 function zsh(tree: CommandNode[]): string {
-  const head = '# Completion of ncp for zsh. Put it into ~/.zshrc: source <(ncp completion zsh)'
+  const head = '# Completion of ncp for zsh. Add this line to ~/.zshrc: source <(ncp completion zsh)'
   return `${head}\nautoload -U +X bashcompinit && bashcompinit\n${bash(tree).split('\n').slice(1).join('\n')}`
 }
 
@@ -90,7 +90,7 @@ function fish(tree: CommandNode[]): string {
     ]
   })
   const paths = tree.filter(({ path }) => path !== '').map(({ path }) => quoted(path))
-  return `# Completion of ncp for fish. Put it into ~/.config/fish/completions/ncp.fish
+  return `# Completion of ncp for fish. Save it as ~/.config/fish/completions/ncp.fish
 function __fish_ncp_at
     set -l at ''
     for word in (commandline -opc)[2..]

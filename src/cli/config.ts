@@ -10,10 +10,10 @@ import { printList } from './table.ts'
 const ALL = Object.keys(schema) as (keyof Config)[]
 
 export function addConfig(program: Command): void {
-  const config = program.command('config').description('look at the settings')
+  const config = program.command('config').description('show and check the settings')
 
   withSettings(config.command('show'), ALL)
-    .description('print every setting, its value and where that comes from; secrets are hidden')
+    .description('print every setting with its value and where it comes from; secrets are hidden')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
       const settings = await settingsOf(command)
@@ -30,7 +30,7 @@ export function addConfig(program: Command): void {
     })
 
   withSettings(config.command('validate'), ALL)
-    .description('tell everything that would keep the panel from starting with these settings')
+    .description('list every mistake in the settings that would keep the panel from starting')
     .action(async (_: unknown, command: Command) => {
       checkGivenCertificate(await configOf(command))
       print('the configuration is valid')

@@ -21,7 +21,7 @@ export class Declined extends Error {
 
 /** Adds the option that answers the question. */
 export function withYes(command: Command): Command {
-  return command.option('--yes', 'do not ask')
+  return command.option('--yes', 'do not ask for confirmation')
 }
 
 /**
@@ -37,6 +37,6 @@ export async function confirm(command: Command, { ask, yes, losesData = false }:
     const answer = await promptYesOrNo({ message: printable(ask), initialValue: false, output: process.stderr })
     if (answer !== true) throw new Declined()
   } else if (losesData) {
-    command.error('error: this deletes data for good: without a terminal to ask on, it needs --yes')
+    command.error('error: this deletes data permanently; without a terminal to confirm on, add --yes')
   }
 }

@@ -20,7 +20,7 @@ export async function seedDemo(context: Context) {
   if (!existsSync(path)) {
     // Beside the initial administrator there may be nobody: a demo customer has no place among real ones.
     if ((await context.users.count()) > 1) {
-      throw new ConfigError(['--demo: wants a data directory of its own; name an empty one with --data'])
+      throw new ConfigError(['--demo: needs a data directory of its own; name an empty one with --data'])
     }
     writePrivateFile(path, JSON.stringify(await createDemo(context)))
   }

@@ -25,8 +25,8 @@ type Named = Finding & { name: string }
 
 export function addDoctor(program: Command): void {
   withSettings(program.command('doctor'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey', 'backupDir'])
-    .description('check everything that a panel needs: exit code 0, also with warnings; 1 if something failed')
-    .option('--send-mail <email>', 'also send an email to this address', readAddress)
+    .description('check everything that a panel needs; exit code 1 if a check failed, 0 otherwise, even with warnings')
+    .option('--send-mail <email>', 'also send a test email to this address', readAddress)
     .option('--json', 'print JSON')
     .action(async ({ sendMail, json }: { sendMail?: string; json?: true }, command: Command) => {
       const findings = await examine(command, sendMail)

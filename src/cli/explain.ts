@@ -5,15 +5,15 @@ const SYSTEM_ERROR = /^(E[A-Z0-9]+): [^,]+, (\w+)(?: '([^']*)')?/
 
 const SENTENCES: Record<string, (path: string, call: string) => string> = {
   EACCES: (path) => `${path}: permission denied; run this as the owner of the file, or as root`,
-  EPERM: (path) => `${path}: the system does not permit it; run this as the owner of the file, or as root`,
+  EPERM: (path) => `${path}: operation not permitted; run this as the owner of the file, or as root`,
   ENOENT: (path) => `${path} does not exist`,
-  EEXIST: (path, call) => (call === 'mkdir' ? `${path} is a file, not a directory` : `${path} exists already`),
+  EEXIST: (path, call) => (call === 'mkdir' ? `${path} is a file, not a directory` : `${path} already exists`),
   ENOTDIR: (path) => `${path}: a part of this path is a file, not a directory`,
   EISDIR: (path) => `${path} is a directory, not a file`,
-  ELOOP: (path) => `${path}: symbolic links lead in a circle`,
+  ELOOP: (path) => `${path}: too many symbolic links; one of them may point to itself`,
   ENAMETOOLONG: (path) => `${path}: the name is too long`,
-  ENOSPC: (path) => `${path}: the disk is full; make room`,
-  EDQUOT: (path) => `${path}: the quota of the disk is used up; make room`,
+  ENOSPC: (path) => `${path}: the disk is full; free some space`,
+  EDQUOT: (path) => `${path}: the disk quota is used up; free some space`,
   EROFS: (path) => `${path}: the file system is read-only`,
   EMFILE: () => 'too many open files; raise the limit (ulimit -n)',
 }

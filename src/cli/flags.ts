@@ -10,10 +10,7 @@ export function withSettings(command: Command, keys: readonly (keyof Config)[]):
     // In brackets the variable that says the same.
     if (flag) command.addOption(new Option(flag, flagHelp ? `${flagHelp} [${env}=false]` : `${help} [${env}]`))
   }
-  return command.option(
-    '--config <file>',
-    'configuration file (default: /etc/ncp/ncp.toml, if it is there) [NCP_CONFIG]',
-  )
+  return command.option('--config <file>', 'configuration file (default: /etc/ncp/ncp.toml, if it exists) [NCP_CONFIG]')
 }
 
 /** @throws ConfigError */

@@ -19,7 +19,7 @@ export function addHealth(program: Command): void {
     .action(async ({ json }: { json?: true }, command: Command) => {
       const config = await configOf(command)
       const { host, port, tls } = config
-      if (port === 0) throw new ConfigError([`${labelOf(config, 'port')}: name the port that the panel listens on`])
+      if (port === 0) throw new ConfigError([`${labelOf(config, 'port')}: set the port that the panel listens on`])
       const { status, body } = await askPanel({ host: localHost(host), port, tls }, '/readyz?verbose')
       const { data, message } = JSON.parse(body) as Answer
       const ready = status === 200

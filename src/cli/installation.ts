@@ -18,7 +18,7 @@ import { openLog } from './open-log.ts'
 export function installed(config: Config): Config {
   // In the middle of a restore there is no database: whoever takes the directory is told so.
   if (['ncp.db', RESTORE_MARK].some((name) => existsSync(join(config.data, name)))) return config
-  throw new ConfigError([`${labelOf(config, 'data')}: ${config.data} holds no panel; 'ncp serve' makes one`])
+  throw new ConfigError([`${labelOf(config, 'data')}: there is no panel in ${config.data}; 'ncp serve' creates one`])
 }
 
 /**

@@ -14,11 +14,11 @@ import { line, printList } from './table.ts'
 import { humanTime } from './units.ts'
 
 export function addKey(program: Command): void {
-  const key = program.command('key').description('find and revoke API keys, also while the panel runs')
+  const key = program.command('key').description('find and revoke API keys, even while the panel is running')
 
   withSettings(key.command('list'), ['data'])
-    .description('list the keys of a user')
-    .argument('<email>', 'login identity of the user')
+    .description('list the API keys of a user')
+    .argument('<email>', 'email of the user')
     .option('--json', 'print JSON')
     .action((email: string, { json }: { json?: true }, command: Command) =>
       onInstallation(command, async (context) => {
@@ -44,15 +44,15 @@ export function addKey(program: Command): void {
     )
 
   const revoke = withYes(withSettings(key.command('revoke'), ['data']))
-    .description('delete a key, which ends with the next request')
-    .argument('<id>', 'id of the key, from the list', readId)
+    .description('delete an API key; it stops working at once')
+    .argument('<id>', "id of the key, from 'ncp key list'", readId)
     .action((id: number, { yes }: { yes?: true }) =>
       onInstallation(revoke, async ({ apiKeys, users, store }) => {
         const found = await findKey(store.read, id)
         if (!found) throw new AppError('not_found', 'no API key has this id')
         const { email } = await users.get(found.userId)
         const what = `the API key "${found.name}" (${found.keyPrefix}…) of ${email}`
-        await confirm(revoke, { ask: `Revoke ${what}? It cannot be brought back.`, yes })
+        await confirm(revoke, { ask: `Revoke ${what}? This cannot be undone.`, yes })
         const revoked = await apiKeys.revoke(operator, id)
         print(isTerminal() ? `Revoked ${what}.` : line(fieldsOf(revoked)))
       }),

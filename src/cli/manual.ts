@@ -8,25 +8,28 @@ import { printDocument } from './output.ts'
 const EXIT_STATUS = [
   ['0', 'done'],
   ['1', 'failed'],
-  ['2', 'the command line is wrong'],
-  ['3', 'the configuration is wrong'],
-  ['4', 'the disk does not keep what is written; the log says what to do'],
+  ['2', 'invalid command line'],
+  ['3', 'invalid configuration'],
+  ['4', 'the disk lost data that was written to it; the log says what to do'],
 ] as const
 
 const SIGNALS = [
-  ['SIGTERM, SIGINT', 'end: finish the requests in flight and write what is in memory; a second one cuts the requests'],
-  ['SIGHUP', 'read the certificate and the log level again, and open the log file anew'],
+  [
+    'SIGTERM, SIGINT',
+    'stop: finish the requests in flight and write what is in memory; a second signal cuts the requests off',
+  ],
+  ['SIGHUP', 'reload the certificate and the log level, and reopen the log file'],
 ] as const
 
 const FILES = [
-  ['/etc/ncp/ncp.toml', 'settings, where no other file is named'],
-  ['/var/lib/ncp', 'the data of a panel that systemd runs'],
+  ['/etc/ncp/ncp.toml', 'settings, unless --config or NCP_CONFIG names another file'],
+  ['/var/lib/ncp', 'data of a panel that systemd runs'],
 ] as const
 
 export function addManual(program: Command): void {
   program
     .command('man')
-    .description('print the manual page, for man -l -')
+    .description('print the manual page; to read it: ncp man | man -l -')
     .action(() => {
       printDocument(manual(commandTree(program)))
     })
@@ -50,8 +53,8 @@ function manual(tree: CommandNode[]): string {
     '.SH COMMANDS',
     ...leaves.flatMap(commandSection),
     '.SH SETTINGS',
-    'By the name in the environment, and in the configuration file.',
-    'A flag wins over the environment, the environment over the file, the file over the default.',
+    'Each setting is listed as its environment variable and its key in the configuration file.',
+    'A flag overrides the environment, the environment overrides the file, the file overrides the default.',
     ...definitions(settings),
     '.SH SIGNALS',
     ...definitions(SIGNALS),

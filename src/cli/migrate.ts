@@ -15,7 +15,7 @@ export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description("bring the database to this version's schema")
 
   withSettings(migrate.command('status'), ['data'])
-    .description('tell which migrations have been applied and which would be; changes nothing')
+    .description('show which migrations are applied and which are pending; changes nothing')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, command: Command) => {
       const states = readMigrationStates(await databaseOf(command))
@@ -32,24 +32,25 @@ export function addMigrate(program: Command): void {
         empty: 'No migrations.',
       })
       const foreign = states.find(({ isOurs }) => !isOurs)
-      if (foreign) throw new Error(`${foreign.name} is not known to this version; run the one that applied it`)
+      if (foreign)
+        throw new Error(`this version does not know the migration ${foreign.name}; run the version that applied it`)
     })
 
   withSettings(migrate.command('up'), ['data'])
     .description(
-      'apply what is pending, as ncp serve does at its start; a copy from before is kept beside the database',
+      'apply pending migrations, as ncp serve does when it starts; a copy of the old database is kept beside it',
     )
     .action(async (_: unknown, command: Command) => {
       const { data } = installed(await configAsOwner(command))
       const path = join(data, 'ncp.db')
       const release = seizeDirectory(data)
-      if (!release) throw new Error(`a panel or a command is at work on ${data}; stop it first`)
+      if (!release) throw new Error(`a panel or another command is using ${data}; stop it first`)
       try {
         requireWhole(data)
         const pending = readMigrationStates(path).filter(({ appliedAt }) => appliedAt === undefined)
         migrateFile(path, systemClock.now())
         for (const { name } of pending) print(`applied ${name}`)
-        print(pending[0] ? `a copy from before is in ${path}.before-${pending[0].name}` : 'nothing to apply')
+        print(pending[0] ? `a copy of the old database is in ${path}.before-${pending[0].name}` : 'nothing to apply')
       } finally {
         release()
       }

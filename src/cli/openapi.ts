@@ -5,7 +5,7 @@ import { printDocument } from './output.ts'
 export function addOpenApi(program: Command): void {
   program
     .command('openapi')
-    .description('print the OpenAPI document of the API in YAML, as the panel serves it; needs no panel')
+    .description('print the OpenAPI document of the API in YAML, as the panel serves it; no panel has to be running')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }) => {
       const { routesToDescribe } = await import('../app.ts')

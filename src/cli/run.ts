@@ -9,7 +9,7 @@ export type RunOptions = { cwd?: string; uid?: number; gid?: number }
 export function run(command: readonly [string, ...string[]], options: RunOptions = {}): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { ...options, stdout: 'pipe', stderr: 'pipe' })
   if (exitCode !== 0) {
-    throw new Error(`${command.slice(0, 3).join(' ')} ended with ${exitCode}: ${stderr.toString().trim()}`)
+    throw new Error(`${command.slice(0, 3).join(' ')} failed with exit code ${exitCode}: ${stderr.toString().trim()}`)
   }
   return stdout.toString()
 }

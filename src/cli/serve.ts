@@ -28,7 +28,7 @@ import { print } from './output.ts'
 export function addServe(program: Command): void {
   withSettings(program.command('serve'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey'])
     .description('serve the API')
-    .option('--demo', 'fill an empty database with a demo customer, listen on loopback only, and print curl lines')
+    .option('--demo', 'fill an empty database with demo data, listen on loopback only, and print curl commands to try')
     .action(async ({ demo = false }: { demo?: boolean }, command: Command) => {
       await serve(async () => {
         const config = await configAsOwner(command)
@@ -111,10 +111,11 @@ function open(context: Context, certificate: Certificate | undefined): Listener 
 /** What the operator can do about it, where Bun names the system call at best. */
 function listenError(error: unknown, host: string | undefined, port: number, label: string): unknown {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
-  if (code === 'EADDRINUSE') return new Error(`port ${port} is in use; give another one with --port`)
-  if (code === 'EACCES') return new Error(`port ${port} needs a privilege; give one above 1023 with --port`)
+  if (code === 'EADDRINUSE') return new Error(`port ${port} is in use; choose another one with --port`)
+  if (code === 'EACCES') return new Error(`port ${port} needs a privilege; choose one above 1023 with --port`)
   // For a name that it can't resolve Bun gives any code at all.
-  if (host !== undefined && syscall === 'listen') return new ConfigError([`${label}: is no address of this machine`])
+  if (host !== undefined && syscall === 'listen')
+    return new ConfigError([`${label}: is not an address of this machine`])
   return error
 }
 

@@ -8,14 +8,15 @@ import { print } from './output.ts'
 import { count } from './units.ts'
 
 export function addSession(program: Command): void {
-  const session = program.command('session').description('end sessions, also while the panel runs')
+  const session = program.command('session').description('end sessions, even while the panel is running')
 
   const revokeAll = withYes(withSettings(session.command('revoke-all'), ['data']))
-    .description('end all sessions, of one user or of everybody; API keys stay')
-    .argument('[email]', 'login identity of the user')
-    .option('--everybody', 'instead of one user')
+    .description('end all sessions of one user or of everybody; API keys keep working')
+    .argument('[email]', 'email of the user')
+    .option('--everybody', 'end the sessions of all users')
     .action((email: string | undefined, { everybody, yes }: { everybody?: true; yes?: true }) => {
-      if ((email === undefined) === (everybody === undefined)) revokeAll.error('error: give an email, or --everybody')
+      if ((email === undefined) === (everybody === undefined))
+        revokeAll.error('error: give either an email or --everybody')
       return onInstallation(revokeAll, async (context) => {
         const userId = email === undefined ? undefined : (await userByEmail(context, email)).id
         if (everybody) await confirm(revokeAll, { ask: 'End the sessions of all users?', yes })

@@ -13,19 +13,19 @@ const USUAL_PLACE = '/usr/local/bin/ncp'
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//
 /** What needs neither quotes nor escapes in ExecStart (systemd.service(5)). */
 const PLAIN_PATH = /^\/[\w./+@%~-]+$/
-const SETTINGS = '# Settings of the panel; all of them: ncp config show\ndata = "/var/lib/ncp"\n'
+const SETTINGS = '# Settings of the panel. To list all of them: ncp config show\ndata = "/var/lib/ncp"\n'
 
 export function addSystemd(program: Command): void {
   const systemd = program.command('systemd').description('run the panel under systemd')
 
   const printUnit: Command = systemd
     .command('print')
-    .description('print the unit')
-    .option('--binary <file>', 'the program that it runs (default: this one)')
+    .description('print the unit file')
+    .option('--binary <file>', 'program that the unit starts (default: this one)')
     .action(({ binary }: { binary?: string }) => {
       if (binary === undefined && HIDDEN.test(execPath)) {
         printError(
-          `The unit would hide ${execPath} from the panel: move the program to ${USUAL_PLACE}, which it names.`,
+          `The unit hides ${execPath} from the panel: move the program to ${USUAL_PLACE}, where this unit expects it.`,
         )
       }
       printDocument(unitFor(printUnit, binary ?? (HIDDEN.test(execPath) ? USUAL_PLACE : execPath)))
@@ -33,9 +33,9 @@ export function addSystemd(program: Command): void {
 
   const install: Command = systemd
     .command('install')
-    .description('write the unit, the user that it runs as, and a first configuration; start nothing')
-    .option('--binary <file>', 'the program that it runs (default: this one)', execPath)
-    .option('--root <dir>', 'write below this directory, as a package does, and leave the running system alone')
+    .description('write the unit, its user and a first configuration file, without starting anything')
+    .option('--binary <file>', 'program that the unit starts (default: this one)', execPath)
+    .option('--root <dir>', 'write below this directory, as a package build does, and leave the running system alone')
     .action(({ binary, root }: { binary: string; root?: string }) => {
       write(root, '/etc/systemd/system/ncp.service', unitFor(install, binary))
       write(root, '/etc/sysusers.d/ncp.conf', users)
@@ -50,7 +50,9 @@ export function addSystemd(program: Command): void {
 /** Ends with a usage error for a program that systemd could not start from the unit. */
 function unitFor(command: Command, binary: string): string {
   if (!PLAIN_PATH.test(binary)) {
-    command.error(`error: systemd needs the absolute path of the program, of letters, digits and ./_+@%~-: ${binary}`)
+    command.error(
+      `error: systemd needs an absolute path to the program, made of letters, digits and ./_+@%~-: ${binary}`,
+    )
   }
   if (HIDDEN.test(binary)) {
     command.error(`error: the unit hides ${binary} from the panel; move the program to ${USUAL_PLACE} first`)
@@ -76,5 +78,5 @@ function writeOnce(root = '/', path: string, text: string): void {
 /** @throws Error when the command fails; it has already said why */
 function run(command: string, argument: string): void {
   const { exitCode } = Bun.spawnSync([command, argument], { stdout: 'inherit', stderr: 'inherit' })
-  if (exitCode !== 0) throw new Error(`${command} ${argument} ended with ${exitCode}`)
+  if (exitCode !== 0) throw new Error(`${command} ${argument} failed with exit code ${exitCode}`)
 }

@@ -18,11 +18,11 @@ type RunNcp = (program: string, data: string, ...command: string[]) => string
 export function addUpgrade(program: Command): void {
   withSettings(program.command('upgrade'), ['data'])
     .description(
-      'replace this program, where systemd runs it, by another version; roll back if that does not become ready',
+      'replace this program, where systemd runs it, with another version; roll back if that does not become ready',
     )
-    .argument('<file>', 'the other version of the program')
-    .option('--sums <file>', 'the checksums of its release (default: SHA256SUMS beside it)')
-    .option('--service <name>', 'the unit that runs the panel', 'ncp')
+    .argument('<file>', 'program file of the other version')
+    .option('--sums <file>', 'checksums of the release (default: SHA256SUMS beside the file)')
+    .option('--service <name>', 'systemd unit that runs the panel', 'ncp')
     .action(async (file: string, options: UpgradeOptions, command: Command) => {
       const { data } = installed(await configOf(command))
       await upgrade(file, resolve(data), options)
@@ -31,8 +31,9 @@ export function addUpgrade(program: Command): void {
 
 /** @throws Error that says what failed; this version is in place as before */
 async function upgrade(file: string, data: string, options: UpgradeOptions): Promise<void> {
-  if (execPath.startsWith('/usr/bin/')) throw new Error(`${execPath} is a package's: install that of the other version`)
-  if (!existsSync(file)) throw new Error(`${file} is not there: give the path of the other version`)
+  if (execPath.startsWith('/usr/bin/'))
+    throw new Error(`${execPath} belongs to a package: install the package of the other version`)
+  if (!existsSync(file)) throw new Error(`${file} does not exist: give the path of the other version`)
   // Before anything takes time: a backup and a trial would be for nothing.
   requireService(options.service, file)
   const next = `${execPath}.next`
@@ -46,9 +47,9 @@ async function upgrade(file: string, data: string, options: UpgradeOptions): Pro
     await requireSum(next, file, options.sums ?? join(dirname(file), 'SHA256SUMS'))
     const version = run([next, 'version']).trim()
     const migrates = tryOnCopy(next, data, ncp)
-    print(`version ${version} takes a copy of the database`)
+    print(`version ${version} works with a copy of the database`)
     exchange({ next, data, migrates, service: options.service, ncp })
-    print(`version ${version} runs; the one before is ${execPath}.previous`)
+    print(`version ${version} is running; the previous one is ${execPath}.previous`)
   } finally {
     rmSync(next, { force: true })
   }
@@ -57,7 +58,7 @@ async function upgrade(file: string, data: string, options: UpgradeOptions): Pro
 /** @throws Error that says what to do where systemd does not run the panel */
 function requireService(service: string, file: string): void {
   const byHand = `stop the panel, copy ${file} over ${execPath}, start it again`
-  if (!Bun.which('systemctl')) throw new Error(`there is no systemd here, so upgrade by hand: ${byHand}`)
+  if (!Bun.which('systemctl')) throw new Error(`this machine has no systemd, so upgrade by hand: ${byHand}`)
   const shown = Bun.spawnSync(['systemctl', 'show', '--property=LoadState', '--value', '--', service], {
     stderr: 'pipe',
   })
@@ -67,7 +68,7 @@ function requireService(service: string, file: string): void {
   }
   if (state !== 'loaded') {
     throw new Error(
-      `systemd has no unit ${service} (${state}): name the one that runs the panel with --service, or create it with 'ncp systemd install'`,
+      `systemd has no unit ${service} (${state}): name the unit that runs the panel with --service, or create it with 'ncp systemd install'`,
     )
   }
 }
@@ -120,7 +121,7 @@ function exchange({ next, data, migrates, service, ncp }: Exchange): void {
       if (backup !== undefined) ncp(execPath, data, 'backup', 'restore', backup)
     }
     run(['systemctl', 'start', service])
-    throw new Error(`the other version did not become ready, and this one runs again: ${(error as Error).message}`)
+    throw new Error(`the other version did not become ready, so this one is running again: ${(error as Error).message}`)
   }
 }
 
@@ -134,13 +135,14 @@ async function requireSum(copy: string, file: string, sums: string): Promise<voi
   const name = basename(file)
   if (!existsSync(sums)) {
     throw new Error(
-      `${sums} is not there: download it with the program, or name it with --sums. For a program that you built yourself: sha256sum ${name} > SHA256SUMS`,
+      `${sums} does not exist: download it with the program, or name it with --sums. For a program that you built yourself: sha256sum ${name} > SHA256SUMS`,
     )
   }
   const [, expected] =
     readFileSync(sums, 'utf8').match(new RegExp(`^([0-9a-f]{64}) [ *]${RegExp.escape(name)}$`, 'm')) ?? []
-  if (expected === undefined) throw new Error(`${sums} has no checksum of ${name}`)
-  if ((await hashOfFile(copy)) !== expected) throw new Error(`${name} is not what ${sums} says: download it again`)
+  if (expected === undefined) throw new Error(`${sums} has no checksum for ${name}`)
+  if ((await hashOfFile(copy)) !== expected)
+    throw new Error(`${name} does not match its checksum in ${sums}: download it again`)
 }
 
 function runnerFor(data: string, config: string | undefined): RunNcp {

@@ -33,17 +33,14 @@ type Act = {
 }
 
 export function addUser(program: Command): void {
-  const user = program.command('user').description('manage users, also while the panel runs')
+  const user = program.command('user').description('manage users, even while the panel is running')
 
   const create: Command = withSettings(user.command('create'), ['data'])
-    .description('create a user; without a password, print a token to set one with')
-    .option('--email <email>', 'login identity, required', obeying(CreateUser.properties.email))
-    .option('--name <name>', 'name (default: the email)', obeying(CreateUser.properties.name))
+    .description('create a user; without a password, print a token for setting one')
+    .option('--email <email>', 'email to log in with, required', obeying(CreateUser.properties.email))
+    .option('--name <name>', 'display name (default: the email)', obeying(CreateUser.properties.name))
     .addOption(
-      new Option(
-        '--role <role>',
-        'what the user may do: a customer has subscriptions, an admin manages the whole panel',
-      )
+      new Option('--role <role>', 'what the user may do: a customer manages their own sites, an admin the whole panel')
         .choices(['admin', 'customer'])
         .default('customer'),
     )
@@ -63,7 +60,7 @@ export function addUser(program: Command): void {
     )
 
   const passwd: Command = oneUser('passwd', {
-    description: 'set the password of a user and end all sessions of the user',
+    description: 'set the password of a user and end all their sessions',
     async act(context, found, options) {
       const password = await readPassword(options.passwordStdin === true)
       const given = password ?? passwd.error('error: give the password with --password-stdin')
@@ -73,19 +70,19 @@ export function addUser(program: Command): void {
     said: ({ email }, _, ended) => `Set the password of ${email}; ${ended}.`,
   }).option('--password-stdin', 'read the password from standard input')
   oneUser('disable', {
-    description: 'refuse all credentials of a user',
+    description: 'disable a user: refuse all their credentials',
     act: (context, { id }) => context.users.change(operator, id, { status: 'disabled' }),
     said: ({ email }, { status }, ended) =>
-      status === 'disabled' ? `${email} was disabled already.` : `Disabled ${email}; ${ended}.`,
+      status === 'disabled' ? `${email} was already disabled.` : `Disabled ${email}; ${ended}.`,
   })
   oneUser('enable', {
-    description: 'let a disabled user in again',
+    description: 'let a disabled user log in again',
     act: (context, { id }) => context.users.change(operator, id, { status: 'active' }),
     said: ({ email }, { status }) =>
-      status === 'active' ? `${email} was enabled already.` : `Enabled ${email}; the user has to log in again.`,
+      status === 'active' ? `${email} was already enabled.` : `Enabled ${email}; the user has to log in again.`,
   })
   oneUser('unlock', {
-    description: 'let a user whose account is throttled try again',
+    description: 'clear the failed logins of a user who is throttled',
     async act(context, found) {
       await context.administration.unlock(operator, found.id)
       return found
@@ -93,8 +90,8 @@ export function addUser(program: Command): void {
     said: ({ email }) => `Unlocked ${email}; failed logins count from zero again.`,
   })
   oneUser('delete', {
-    description: 'delete a user with all API keys, subscriptions and sites, for good',
-    ask: ({ email, role }) => `Delete the ${role} ${email} with all API keys, subscriptions and sites, for good?`,
+    description: 'delete a user with all API keys, subscriptions and sites, permanently',
+    ask: ({ email, role }) => `Delete the ${role} ${email} with all API keys, subscriptions and sites, permanently?`,
     losesData: true,
     async act(context, found) {
       await context.users.remove(operator, found.id)
@@ -103,18 +100,17 @@ export function addUser(program: Command): void {
     said: ({ email }) => `Deleted ${email} with all API keys, subscriptions and sites.`,
   })
   const setEmail: Command = oneUser('set-email', {
-    description: 'move a user who lost the mailbox to another address',
+    description: 'change the email of a user who has lost the mailbox',
     async act(context, { id }, options) {
       const address = options.new ?? setEmail.error('error: give the address with --new')
       await context.emailChange.replace(operator, id, address)
       return context.users.get(id)
     },
-    said: ({ email }, before) => `Moved ${before.email} to ${email}.`,
+    said: ({ email }, before) => `Changed the email of ${before.email} to ${email}.`,
   }).option('--new <email>', 'the new address', obeying(CreateUser.properties.email))
   oneUser('reset-2fa', {
-    description: 'switch two-factor authentication off for a user who lost the second factor',
-    ask: ({ email }) =>
-      `Switch two-factor authentication off for ${email}? The password alone is then enough to log in.`,
+    description: 'turn off two-factor authentication for a user who has lost the second factor',
+    ask: ({ email }) => `Turn off two-factor authentication for ${email}? The password alone is then enough to log in.`,
     async act(context, { id }) {
       await context.twoFactor.reset(operator, id)
       return context.users.get(id)
@@ -122,15 +118,15 @@ export function addUser(program: Command): void {
     said: ({ email }, { totpEnabledAt }, ended) =>
       totpEnabledAt === null
         ? `${email} had no two-factor authentication.`
-        : `Switched two-factor authentication off for ${email}; ${ended}.`,
+        : `Turned off two-factor authentication for ${email}; ${ended}.`,
   })
 
   /** A command that names one user, by argument or by `--email`. */
   function oneUser(name: string, { description, ask, losesData = false, act, said }: Act): Command {
     const command: Command = withSettings(user.command(name), ['data'])
       .description(description)
-      .argument('[email]', 'login identity')
-      .option('--email <email>', 'the same as the argument')
+      .argument('[email]', 'email of the user')
+      .option('--email <email>', 'same as the argument')
       .option('--json', 'print JSON')
       .action((argument: string | undefined, options: OneUserOptions) => {
         const email = argument ?? options.email
@@ -185,7 +181,7 @@ async function listUsers({ users }: Context, { json }: { json?: true }): Promise
       '2FA': ({ totpEnabledAt }) => (totpEnabledAt === null ? 'off' : 'on'),
       CREATED: ({ createdAt }) => humanTime(createdAt),
     },
-    empty: "No users yet: 'ncp serve' makes the first administrator.",
+    empty: "No users yet: 'ncp serve' creates the first administrator.",
   })
 }
 

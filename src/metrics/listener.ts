@@ -51,6 +51,6 @@ function open(options: Parameters<typeof Bun.serve>[0] & { port: number }) {
   } catch (error) {
     const { code } = error as { code?: unknown }
     if (code !== 'EADDRINUSE') throw error
-    throw new Error(`port ${options.port} for metrics is in use; give another one with NCP_METRICS_PORT`)
+    throw new Error(`port ${options.port} for metrics is in use; choose another one with NCP_METRICS_PORT`)
   }
 }

@@ -165,7 +165,7 @@ async function buildWhenStale(): Promise<void> {
   if (existsSync(BINARY) && statSync(BINARY).mtimeMs > newestSource()) return
   const build = Bun.spawn([process.execPath, 'build.ts'], { cwd: REPOSITORY, stdout: 'pipe', stderr: 'pipe' })
   const [stderr, exitCode] = await Promise.all([new Response(build.stderr).text(), build.exited])
-  if (exitCode !== 0) throw new Error(`bun build.ts ended with ${exitCode}: ${stderr}`)
+  if (exitCode !== 0) throw new Error(`bun build.ts failed with exit code ${exitCode}: ${stderr}`)
 }
 
 function newestSource(): number {

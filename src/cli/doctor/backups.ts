@@ -19,7 +19,7 @@ export function checkBackups({ config, clock }: Situation): Finding[] {
   const newest = listBackups(directory).at(-1)
   if (!newest) {
     const why = interval === 0 ? 'scheduled backups are off' : 'a running panel makes the first one'
-    return [warning(`there is no backup in ${directory}; ${why}`, "'ncp backup create' makes one now")]
+    return [warning(`there is no backup in ${directory}; ${why}`, "'ncp backup create' creates one now")]
   }
   const damage = incomplete(newest)
   if (damage !== undefined)

@@ -36,7 +36,7 @@ describe.skipIf(!canTrace)('a sync of a growing backup that fails', () => {
       child.exited,
     ])
     expect([exitCode, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/^ncp: the backup did not get to the disk: EIO/)
+    expect(stderr).toMatch(/^ncp: the backup could not be written to the disk: EIO/)
     expect(readdirSync(here.inData('backups'))).toEqual([])
     expect((await here.run(['backup', 'create'])).exitCode).toBe(0)
     expect(readdirSync(here.inData('backups'))).toHaveLength(1)

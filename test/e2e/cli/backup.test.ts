@@ -141,8 +141,8 @@ describe('a backup', () => {
   })
 
   test('of no panel is refused, as is one that is not there', async () => {
-    await fail(3, 'holds no panel', 'backup', 'create', '--data', 'nowhere')
-    await fail(1, 'is no backup', 'backup', 'verify', 'ncp-20000101T000000000Z')
+    await fail(3, 'there is no panel in nowhere', 'backup', 'create', '--data', 'nowhere')
+    await fail(1, 'is not a backup', 'backup', 'verify', 'ncp-20000101T000000000Z')
     await fail(1, 'there is no backup in', 'backup', 'verify', '--backup-dir', 'nothing')
     expect(existsSync(here.path('nowhere'))).toBe(false)
   })
@@ -150,15 +150,15 @@ describe('a backup', () => {
   test.each<[string, RegExp, (path: string) => void]>([
     [
       'a byte too many in a secret',
-      /totp\.key is not as it was written/,
+      /totp\.key has changed since the backup was made/,
       (path) => appendFileSync(`${path}/totp.key`, '\n'),
     ],
     ['a missing secret', /jwt\.key is missing/, (path) => rmSync(`${path}/jwt.key`)],
-    ['a cut database', /ncp\.db is not as it was written/, (path) => truncateSync(`${path}/ncp.db`, 8192)],
+    ['a cut database', /ncp\.db has changed since the backup was made/, (path) => truncateSync(`${path}/ncp.db`, 8192)],
     ['a damaged manifest', /manifest\.json is damaged/, (path) => writeFileSync(`${path}/manifest.json`, '{')],
     [
       'a manifest that leads elsewhere',
-      /names files that no backup holds/,
+      /lists files that do not belong in a backup/,
       (path) => {
         const manifest = { format: 1, version: '0', created_at: '2026-01-01T00:00:00Z', schema: '' }
         const files = [{ path: '../../ncp.db', size: 1, sha256: '' }]
@@ -167,7 +167,7 @@ describe('a backup', () => {
     ],
     [
       'a database of a newer version, with a manifest that says so',
-      /is of a newer version of ncp/,
+      /comes from a newer version of ncp/,
       (path) => {
         using database = new Database(`${path}/ncp.db`)
         database.run("INSERT INTO schema_migrations VALUES ('9999_future', 'x', 0)")
@@ -203,7 +203,7 @@ describe('a restore', () => {
   })
 
   test('is refused while a panel runs', async () => {
-    await fail(1, 'a panel or a command is at work on ./data; stop it first', 'backup', 'restore', made.name)
+    await fail(1, 'a panel or another command is using ./data; stop it first', 'backup', 'restore', made.name)
     expect(await domains()).toContain('later0.example')
   })
 
@@ -214,7 +214,7 @@ describe('a restore', () => {
     writeFileSync(here.inData('totp.key'), `${'0'.repeat(64)}\n`)
     const stdout = await succeed('backup', 'restore', made.name)
     expect(stdout).toContain(`restored ${made.name}`)
-    const aside = /before is in (\S+);/.exec(stdout)?.[1] ?? ''
+    const aside = /files are in (\S+);/.exec(stdout)?.[1] ?? ''
     expect(readdirSync(here.path(aside)).sort()).toEqual(
       expect.arrayContaining(['jwt.key', 'ncp.db', 'ncp.db-wal', 'totp.key']),
     )

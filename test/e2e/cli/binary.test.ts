@@ -296,7 +296,7 @@ describe('a start', () => {
       const other = createServer().listen(0, '::')
       await until('the other program', () => other.listening)
       const { port } = other.address() as { port: number }
-      const message = `ncp: port ${port} is in use; give another one with --port\n`
+      const message = `ncp: port ${port} is in use; choose another one with --port\n`
       expectRefusal(await here.run(['serve', '--port', `${port}`]), 1, message)
       expectRefusal(await here.run(['serve', '--port', `${port}`, '--host', '127.0.0.1']), 1, message)
       other.close()
@@ -306,13 +306,13 @@ describe('a start', () => {
       const panel = await here.serve()
       const args = ['serve', '--port', `${panel.port}`, '--data', 'other']
       // A second one that did start would be ended by the deadline of `run`, and not with 1.
-      expectRefusal(await here.run(args), 1, `ncp: port ${panel.port} is in use; give another one with --port\n`)
+      expectRefusal(await here.run(args), 1, `ncp: port ${panel.port} is in use; choose another one with --port\n`)
       await panel.stop()
     })
 
     test.each([
-      [['--host', '192.0.2.1'], '--host: is no address of this machine'],
-      [['--host', 'nowhere.invalid'], '--host: is no address of this machine'],
+      [['--host', '192.0.2.1'], '--host: is not an address of this machine'],
+      [['--host', 'nowhere.invalid'], '--host: is not an address of this machine'],
       [['--port', '65536'], '--port: must be a number from 0 to 65535'],
       [['--tls-cert', 'ncp'], '--tls-cert: a certificate needs its key: set --tls-key (tls_key) too'],
       [

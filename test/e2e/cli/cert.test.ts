@@ -22,7 +22,7 @@ const own = () => new X509Certificate(here.read('data', 'tls', 'cert.pem'))
 test('there is none before the first start, and none is made', async () => {
   for (const command of ['show', 'renew']) {
     const { exitCode, stderr } = await here.run(['cert', command])
-    expect([exitCode, stderr]).toEqual([3, "ncp: --data: ./data holds no certificate; 'ncp serve' makes one\n"])
+    expect([exitCode, stderr]).toEqual([3, "ncp: --data: there is no certificate in ./data; 'ncp serve' creates one\n"])
   }
 })
 
@@ -76,6 +76,6 @@ test('renew leaves a given one to the place that issued it', async () => {
   })
   expect([exitCode, stderr]).toEqual([
     3,
-    'ncp: NCP_TLS_CERT: cert.pem is renewed where it was issued; a running panel reads it again by itself\n',
+    'ncp: NCP_TLS_CERT: the panel cannot renew cert.pem; renew it where it was issued, and a running panel loads it by itself\n',
   ])
 })

@@ -129,7 +129,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     cleanUp.push(disk.unmount)
     await (await here.serve([...PLAIN, ...IN])).stop()
     expect(await refusal('backup', 'create', ...IN)).toMatch(
-      /^ncp: no room for a backup in disk\/data\/backups: \d+ MB free, \d+ MB needed\n$/,
+      /^ncp: not enough space for a backup in disk\/data\/backups: \d+ MB free, \d+ MB needed\n$/,
     )
     expect(readdirSync(here.path('disk', 'data', 'backups'))).toEqual([])
   })

@@ -55,11 +55,11 @@ function alterDatabase(backup: string, ...statements: string[]): void {
 }
 
 const forgeries: [string, RegExp, (backup: string) => void][] = [
-  ['its database named twice', /its manifest names a file twice/, (backup) => addToManifest(backup, 'ncp.db')],
+  ['its database named twice', /its manifest lists a file twice/, (backup) => addToManifest(backup, 'ncp.db')],
   ...['restoring', 'ncp.lock', 'restore-unfinished', 'ncp.db-wal', 'tls/../jwt.key', 'backups/x'].map(
     (name): [string, RegExp, (backup: string) => void] => [
       `a file named ${name}`,
-      /its manifest names files that no backup holds|its manifest names files that no backup holds/,
+      /its manifest lists files that do not belong in a backup|its manifest lists files that do not belong in a backup/,
       (backup) => {
         if (!name.includes('/')) writeFileSync(join(backup, name), 'x')
         addToManifest(backup, name)
@@ -78,7 +78,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
   ],
   [
     'a pipe for a secret',
-    /totp\.key is no regular file/,
+    /totp\.key is not a regular file/,
     (backup) => {
       rmSync(join(backup, 'totp.key'))
       Bun.spawnSync(['mkfifo', join(backup, 'totp.key')])
@@ -86,7 +86,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
   ],
   [
     'a pipe for a manifest',
-    /its manifest\.json is no regular file/,
+    /its manifest\.json is not a regular file/,
     (backup) => {
       rmSync(join(backup, 'manifest.json'))
       Bun.spawnSync(['mkfifo', join(backup, 'manifest.json')])
@@ -94,7 +94,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
   ],
   [
     'a link to a file without an end',
-    /totp\.key is no regular file/,
+    /totp\.key is not a regular file/,
     (backup) => {
       rmSync(join(backup, 'totp.key'))
       symlinkSync('/dev/zero', join(backup, 'totp.key'))
@@ -102,7 +102,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
   ],
   [
     'a link to a directory elsewhere',
-    /tls\/cert\.pem is no regular file/,
+    /tls\/cert\.pem is not a regular file/,
     (backup) => {
       const elsewhere = `${backup}-elsewhere`
       rmSync(elsewhere, { recursive: true, force: true })

@@ -139,5 +139,5 @@ describe('a failure', () => {
 
 test('ncp health wants to know the port', async () => {
   const { exitCode, stderr } = await here.run(['health', '--port', '0'])
-  expect([exitCode, stderr]).toEqual([3, 'ncp: --port: name the port that the panel listens on\n'])
+  expect([exitCode, stderr]).toEqual([3, 'ncp: --port: set the port that the panel listens on\n'])
 })

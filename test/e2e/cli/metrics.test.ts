@@ -114,7 +114,7 @@ describe('a port of metrics that is taken', () => {
     const { exitCode, stderr } = await here.run(['serve', '--port', '0', '--data', 'other'], {
       environment: { NCP_METRICS_PORT: new URL(url).port },
     })
-    const message = `ncp: port ${new URL(url).port} for metrics is in use; give another one with NCP_METRICS_PORT\n`
+    const message = `ncp: port ${new URL(url).port} for metrics is in use; choose another one with NCP_METRICS_PORT\n`
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(message)])
   })
 })

@@ -53,7 +53,7 @@ test('an installation of the first version is brought up by ncp migrate up, with
     `${migrations
       .slice(1)
       .map(({ name }) => `applied ${name}\n`)
-      .join('')}a copy from before is in data/ncp.db.before-${migrations[1]?.name}\n`,
+      .join('')}a copy of the old database is in data/ncp.db.before-${migrations[1]?.name}\n`,
   )
   const copy = here.inData(`ncp.db.before-${migrations[1]?.name}`)
   expect(statSync(copy).mode & 0o777).toBe(0o600)
@@ -86,7 +86,7 @@ test('ncp serve does the same at its start, and then serves what was there', asy
   ])
   // Nothing is changed under a panel.
   const up = await run('up')
-  expect([up.exitCode, up.stderr]).toEqual([1, 'ncp: a panel or a command is at work on ./data; stop it first\n'])
+  expect([up.exitCode, up.stderr]).toEqual([1, 'ncp: a panel or another command is using ./data; stop it first\n'])
 })
 
 test('a database of a newer version is refused in words, by every command, and left as it is', async () => {
@@ -108,7 +108,7 @@ test('a database of a newer version is refused in words, by every command, and l
   const status = await run('status')
   expect([status.exitCode, status.stderr]).toEqual([
     1,
-    'ncp: 9999_future is not known to this version; run the one that applied it\n',
+    'ncp: this version does not know the migration 9999_future; run the version that applied it\n',
   ])
   expect(status.stdout.trim().split('\n').at(-1)).toBe('9999_future\t1970-01-01T00:00:00.000Z\tunknown')
   expect(status.stdout).toContain(LAST)
@@ -116,5 +116,5 @@ test('a database of a newer version is refused in words, by every command, and l
 
 test('of no panel there is nothing to tell', async () => {
   const { exitCode, stderr } = await run('status')
-  expect([exitCode, stderr]).toEqual([3, expect.stringContaining('holds no panel')])
+  expect([exitCode, stderr]).toEqual([3, expect.stringContaining('there is no panel in')])
 })

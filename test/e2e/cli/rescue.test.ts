@@ -89,8 +89,8 @@ test('session revoke-all ends the sessions of one user, or of everybody', async 
   await run('session', 'revoke-all', '--everybody')
   for (const as of [admin, token]) expect(await me(as)).toBe(401)
   token = await login()
-  await fails(2, 'give an email, or --everybody', 'session', 'revoke-all')
-  await fails(2, 'give an email, or --everybody', 'session', 'revoke-all', EMAIL, '--everybody')
+  await fails(2, 'give either an email or --everybody', 'session', 'revoke-all')
+  await fails(2, 'give either an email or --everybody', 'session', 'revoke-all', EMAIL, '--everybody')
 })
 
 test('user unlock lets a throttled user try again', async () => {
@@ -121,7 +121,7 @@ test('user set-email moves a user who lost the mailbox', async () => {
 })
 
 test('user delete takes a user with everything, and never the last administrator', async () => {
-  await fails(2, 'it needs --yes', 'user', 'delete', EMAIL)
+  await fails(2, 'add --yes', 'user', 'delete', EMAIL)
   expect(await me(token)).toBe(200)
   expect(await run('user', 'delete', EMAIL, '--yes')).toMatch(/^\d+\tada@example\.com\tcustomer\tdeleted\t-$/)
   expect(await me(token)).toBe(401)
@@ -133,5 +133,5 @@ test('a demo has no place among real users', async () => {
   await run('user', 'create', '--email', 'real@example.com', '--password-stdin')
   // A second panel would be refused for being one.
   await panel.stop()
-  await fails(3, '--demo: wants a data directory of its own', 'serve', '--demo', '--port', '0')
+  await fails(3, '--demo: needs a data directory of its own', 'serve', '--demo', '--port', '0')
 })

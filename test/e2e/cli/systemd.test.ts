@@ -39,7 +39,7 @@ describe('systemd print', () => {
     const { exitCode, stdout, stderr } = await here.run(['systemd', 'print'])
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('\nExecStart=/usr/local/bin/ncp serve\n')])
     expect(stderr).toBe(
-      `The unit would hide ${here.path('ncp')} from the panel: move the program to /usr/local/bin/ncp, which it names.\n`,
+      `The unit hides ${here.path('ncp')} from the panel: move the program to /usr/local/bin/ncp, where this unit expects it.\n`,
     )
     for (const binary of ['/root/ncp', '/tmp/ncp', 'ncp', '/opt/my programs/ncp', '/opt/ncp\nUser=root']) {
       for (const command of ['print', 'install']) {

@@ -53,7 +53,7 @@ describe('a list', () => {
 
   test('says that it is empty on a terminal, and nothing in a pipe', async () => {
     const none = await screen(['backup', 'list'])
-    expect(none.lines).toEqual(["No backups in data/backups: 'ncp backup create' makes one."])
+    expect(none.lines).toEqual(["No backups in data/backups: 'ncp backup create' creates one."])
     expect(await here.run(['backup', 'list'])).toMatchObject({ exitCode: 0, stdout: '' })
     const keys = await screen(['key', 'list', 'admin@localhost'])
     expect(keys.lines).toEqual(['admin@localhost has no API keys.'])
@@ -61,7 +61,7 @@ describe('a list', () => {
 
   test('shows sizes as people read them on a terminal, and bytes in a pipe', async () => {
     const made = await screen(['backup', 'create'])
-    expect(made.lines.at(-1)).toMatch(/^Made data\/backups\/ncp-\w+, \d+(\.\d)? [KM]B\.$/)
+    expect(made.lines.at(-1)).toMatch(/^Created data\/backups\/ncp-\w+, \d+(\.\d)? [KM]B\.$/)
     expect((await screen(['backup', 'list'])).lines[1]).toMatch(
       /^ncp-\w+ +\d{4}-\d\d-\d\d \d\d:\d\d UTC +\d+(\.\d)? [KM]B +\d/,
     )
@@ -80,7 +80,7 @@ describe('an act', () => {
     const { email } = await customer('act@example.com')
     await panel.login(email, PASSWORD)
     expect((await screen(['user', 'disable', email])).lines).toEqual([`Disabled ${email}; 2 sessions ended.`])
-    expect((await screen(['user', 'disable', email])).lines).toEqual([`${email} was disabled already.`])
+    expect((await screen(['user', 'disable', email])).lines).toEqual([`${email} was already disabled.`])
     expect((await screen(['user', 'enable', email])).lines[0]).toStartWith(`Enabled ${email}`)
     expect((await screen(['user', 'unlock', email])).lines[0]).toStartWith(`Unlocked ${email}`)
     const json = await screen(['user', 'enable', email, '--json'])
@@ -102,10 +102,10 @@ describe('an act', () => {
 describe('an act that cannot be taken back', () => {
   test('is done after a yes, and not after a no', async () => {
     const { email } = await customer('delete@example.com')
-    const no = await screen(['user', 'delete', email], { answers: [{ when: /for good\?/, type: 'n' }] })
+    const no = await screen(['user', 'delete', email], { answers: [{ when: /permanently\?/, type: 'n' }] })
     expect([no.exitCode, no.lines.at(-1)]).toEqual([1, 'ncp: nothing was changed'])
     expect(await emails()).toContain(email)
-    const yes = await screen(['user', 'delete', email], { answers: [{ when: /for good\?/, type: 'y' }] })
+    const yes = await screen(['user', 'delete', email], { answers: [{ when: /permanently\?/, type: 'y' }] })
     expect([yes.exitCode, yes.lines.at(-1)]).toEqual([
       0,
       `Deleted ${email} with all API keys, subscriptions and sites.`,
@@ -115,7 +115,7 @@ describe('an act that cannot be taken back', () => {
 
   test('is not done when the question is left with Ctrl-C', async () => {
     const { email } = await customer('left@example.com')
-    const left = await screen(['user', 'delete', email], { answers: [{ when: /for good\?/, type: '\x03' }] })
+    const left = await screen(['user', 'delete', email], { answers: [{ when: /permanently\?/, type: '\x03' }] })
     expect(left.exitCode).toBe(1)
     expect(await emails()).toContain(email)
   })
@@ -127,7 +127,7 @@ describe('an act that cannot be taken back', () => {
       2,
       '',
       [
-        'error: this deletes data for good: without a terminal to ask on, it needs --yes',
+        'error: this deletes data permanently; without a terminal to confirm on, add --yes',
         "See 'ncp user delete --help'.",
         '',
       ],
@@ -138,7 +138,7 @@ describe('an act that cannot be taken back', () => {
 
   test('asks before a key is revoked, by its name and user, and a script revokes at once', async () => {
     const { email, keyId } = await customer('revoke@example.com')
-    const no = await screen(['key', 'revoke', `${keyId}`], { answers: [{ when: /brought back/, type: 'n' }] })
+    const no = await screen(['key', 'revoke', `${keyId}`], { answers: [{ when: /cannot be undone/, type: 'n' }] })
     expect([no.exitCode, no.lines.join(' ')]).toEqual([1, expect.stringContaining(`of ${email}?`)])
     const revoked = await here.run(['key', 'revoke', `${keyId}`])
     expect([revoked.exitCode, revoked.stdout]).toEqual([0, expect.stringContaining('\tCI\t')])
@@ -176,7 +176,7 @@ describe('a text of others', () => {
       expect(text).toContain(shown)
       expectSafe(text)
     }
-    const asked = await screen(['key', 'revoke', `${keyId}`], { answers: [{ when: /brought back/, type: 'n' }] })
+    const asked = await screen(['key', 'revoke', `${keyId}`], { answers: [{ when: /cannot be undone/, type: 'n' }] })
     expectSafe(asked.raw)
     const json = (await here.run(['key', 'list', email, '--json'])).stdout
     expectSafe(json)
@@ -225,9 +225,9 @@ describe('long work', () => {
     const made = await screen(['backup', 'create'])
     expect(made.raw).toMatch(/Copying the database: \d[\d.]* \w+ of \d[\d.]* \w+/)
     const name = /ncp-\d{8}T\d{9}Z/.exec(made.lines.join())?.[0] ?? ''
-    expect(made.lines).toEqual([expect.stringMatching(/^Made data\/backups\/ncp-\S+, [\d.]+ [KMG]B\.$/)])
+    expect(made.lines).toEqual([expect.stringMatching(/^Created data\/backups\/ncp-\S+, [\d.]+ [KMG]B\.$/)])
     const verified = await screen(['backup', 'verify'])
-    for (const step of ['Reading the files: ', 'Checking the database', 'Proving the audit log']) {
+    for (const step of ['Reading the files: ', 'Checking the database', 'Verifying the audit log']) {
       expect(verified.raw).toContain(`\r\x1b[2K${step}`)
     }
     expect(verified.lines).toEqual([expect.stringContaining(`${name} is good`)])

@@ -140,8 +140,8 @@ describe('an installation', () => {
     const file = publish('good', {})
     const { exitCode, stdout, stderr } = await upgrade(file)
     expect([exitCode, stderr]).toEqual([0, ''])
-    expect(stdout).toContain(`version ${NEXT_VERSION} takes a copy of the database`)
-    expect(stdout).toContain(`version ${NEXT_VERSION} runs`)
+    expect(stdout).toContain(`version ${NEXT_VERSION} works with a copy of the database`)
+    expect(stdout).toContain(`version ${NEXT_VERSION} is running`)
     expect((await runningVersion()).info.version).toBe(NEXT_VERSION)
     expect(migrations()).toContain('9999_next')
     expect(users()).toBe(2)
@@ -156,7 +156,7 @@ describe('an installation', () => {
     const before = migrations()
     const { exitCode, stderr } = await upgrade(file)
     expect(exitCode).toBe(1)
-    expect(stderr).toContain('did not become ready, and this one runs again')
+    expect(stderr).toContain('did not become ready, so this one is running again')
     expect((await runningVersion()).info.version).toBe(version)
     expect(migrations()).toEqual(before)
     expect(users()).toBe(2)
@@ -174,7 +174,10 @@ describe('an installation', () => {
     writeFileSync(join(workshop, 'incapable', 'SHA256SUMS'), `${'0'.repeat(64)}  ncp-linux\n`)
     expect(await upgrade(damaged)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('download it again') })
     writeFileSync(join(workshop, 'incapable', 'SHA256SUMS'), `${'0'.repeat(64)}  other\n`)
-    expect(await upgrade(damaged)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('has no checksum of') })
+    expect(await upgrade(damaged)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('has no checksum for'),
+    })
     rmSync(join(workshop, 'incapable', 'SHA256SUMS'))
     expect(await upgrade(damaged)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--sums') })
 
@@ -183,7 +186,7 @@ describe('an installation', () => {
     expect(existsSync(here.path('ncp.next'))).toBe(false)
     expect(await upgrade('not-there')).toMatchObject({
       exitCode: 1,
-      stderr: 'ncp: not-there is not there: give the path of the other version\n',
+      stderr: 'ncp: not-there does not exist: give the path of the other version\n',
     })
     systemctl('stop')
   })
@@ -202,14 +205,14 @@ describe('without a service to upgrade', () => {
     [
       'where there is no systemd',
       undefined,
-      'there is no systemd here, so upgrade by hand: stop the panel, copy ./other',
+      'this machine has no systemd, so upgrade by hand: stop the panel, copy ./other',
     ],
     [
       'where systemd does not run',
       'echo "System has not been booted with systemd." >&2; exit 1',
       'systemd does not answer',
     ],
-    ['where it has no such unit', 'echo not-found', 'name the one that runs the panel with --service'],
+    ['where it has no such unit', 'echo not-found', 'name the unit that runs the panel with --service'],
   ])('%s, the command says so before it backs anything up', async (_, script, message) => {
     const PATH = here.path('bin')
     if (script === undefined) rmSync(here.path('bin/systemctl'), { force: true })

@@ -262,7 +262,7 @@ describe('every command', () => {
     'refuses a directory without a panel, and makes none (%j)',
     async (args) => {
       const data = here.path('mistyped')
-      expectFailure(await here.run(['user', ...args, '--data', data]), 3, `ncp: --data: ${data} holds no panel`)
+      expectFailure(await here.run(['user', ...args, '--data', data]), 3, `ncp: --data: there is no panel in ${data}`)
       expect(existsSync(data)).toBe(false)
     },
   )

@@ -96,7 +96,7 @@ test('changes nothing about the port being one panel’s alone', async () => {
   panel.signal('SIGHUP')
   await until('the next certificate', async () => panel && (await servedBy(panel)) === next)
   const second = await here.run(['serve', '--port', `${panel.port}`, '--data', 'other'])
-  expect(second.stderr).toEndWith(`ncp: port ${panel.port} is in use; give another one with --port\n`)
+  expect(second.stderr).toEndWith(`ncp: port ${panel.port} is in use; choose another one with --port\n`)
   expect(second.exitCode).toBe(1)
 })
 

@@ -122,7 +122,7 @@ describe.skipIf(!canTrace)('a restore that is killed', () => {
         const [, named = ''] = UNFINISHED.exec(stderr) ?? []
         const again = await succeed('backup', 'restore', named, ...IN)
         expectRestored()
-        expect(again).toContain(`what was there before is in data/${expectSetAside()};`)
+        expect(again).toContain(`the previous files are in data/${expectSetAside()};`)
       }
     }
     const inOrder = outcomes.filter((outcome, position) => outcome !== outcomes[position - 1])
