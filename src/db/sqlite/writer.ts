@@ -108,17 +108,22 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
     }
   }
 
+  /** Runs `work` after what was asked for before it, whatever became of that. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = turn.then(work)
+    turn = done.catch(() => undefined)
+    return done
+  }
+
   /** @returns what is over once it is on the disk */
-  function inTurn<T>(work: (tx: Tx) => Promise<T>, isDurable: boolean) {
+  function transactInTurn<T>(work: (tx: Tx) => Promise<T>, isDurable: boolean) {
     const askedAt = performance.now()
     waiting++
-    const done = turn.then(async () => {
+    return inTurn(async () => {
       waiting--
       const outcome = await transaction(work, askedAt, isDurable)
       return { outcome, synced: syncing }
     })
-    turn = done.catch(() => undefined)
-    return done
   }
 
   async function requireSynced(synced: Promise<void> | undefined): Promise<void> {
@@ -139,7 +144,7 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
     async write(work) {
       requireRoom()
       // The next may write while this one waits for the disk.
-      const { outcome, synced } = await inTurn(work, true)
+      const { outcome, synced } = await transactInTurn(work, true)
       if ('error' in outcome && isPassing(outcome.error)) throw outcome.error
       // Also where nothing was changed, or something was in the way: it may be there by a commit that is not on the disk yet.
       await requireSynced(synced)
@@ -149,7 +154,7 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
 
     async writeSoon(work) {
       requireRoom()
-      return unwrap((await inTurn(work, false)).outcome)
+      return unwrap((await transactInTurn(work, false)).outcome)
     },
 
     requireUsable,
@@ -158,18 +163,15 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
       return syncing || trust.isDoubted() ? requireSynced(syncing) : undefined
     },
 
-    async alone(work) {
-      const done = turn.then(async () => {
+    alone: (work) =>
+      inTurn(async () => {
         await lockForWriting(database, performance.now() + PATIENCE_MS)
         try {
           await work()
         } finally {
           database.run('ROLLBACK')
         }
-      })
-      turn = done.catch(() => undefined)
-      await done
-    },
+      }),
 
     async idle() {
       await turn
