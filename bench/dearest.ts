@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../src/app.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { createContext } from '../src/context.ts'
 import { systemClock } from '../src/core/clock.ts'
+import { openPanel } from '../src/panel.ts'
 import { noLog } from '../test/harness/log.ts'
 import { emailOf, makeData, PASSWORD } from './data.ts'
 
@@ -31,10 +31,10 @@ type Request = { method?: string; path: string; as?: string; body?: (run: number
 const directory = process.argv[2] ?? join(tmpdir(), 'ncp-bench')
 const data = await dearData()
 const config = { ...loadConfig({}, {}), data, limitUser: 1_000_000, limitLogin: 1_000_000, limitAnonymous: 1_000_000 }
-const context = await createContext({ config, clock: systemClock, log: noLog })
-const app = createApp(context, () => '127.0.0.1')
+const panel = await openPanel({ config, clock: systemClock, log: noLog })
+const app = createApp(panel, () => '127.0.0.1')
 const rows: object[] = []
-context.readiness.set(true)
+panel.readiness.set(true)
 try {
   const customer = await login(emailOf(CUSTOMER))
   const administrator = await login(emailOf(ADMINISTRATOR))
@@ -113,15 +113,15 @@ try {
     rows.push(row(name, [...statuses].join(), turns, bytes))
   }
   const jobs: [string, () => Promise<unknown>][] = [
-    ['job: retention, 20,000 entries', () => context.retention.prune()],
+    ['job: retention, 20,000 entries', () => panel.auditRetention.prune()],
     ['job: uses of 10,000 keys', async () => useKeys()],
-    ['job: API keys that expire', () => context.expiryNotices.send()],
-    ['job: emails that wait', () => context.outbox.deliver()],
+    ['job: API keys that expire', () => panel.expiryNotices.send()],
+    ['job: emails that wait', () => panel.outbox.deliver()],
   ]
   for (const [name, job] of jobs) rows.push(row(name, '', [await longestTurn(job)], 0))
   process.stdout.write(`${table(rows)}\n`)
 } finally {
-  await context.close()
+  await panel.close()
   rmSync(data, { recursive: true, force: true })
 }
 
@@ -190,8 +190,8 @@ async function login(email: string): Promise<string> {
 
 async function useKeys(): Promise<void> {
   for (let id = 1; id <= 10_000; id++)
-    context.usage.record({ kind: 'api_key', keyId: id, secretHash: '', expiresAt: null })
-  await context.usage.flush()
+    panel.usage.record({ kind: 'api_key', keyId: id, secretHash: '', expiresAt: null })
+  await panel.usage.flush()
 }
 
 /** A copy that this run may change. */

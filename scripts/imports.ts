@@ -11,19 +11,24 @@ export const filesIn = (folder: string): string[] =>
 export const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 /** From the ground up: a file imports from its own layer and from those below. */
-export const layers = ['core', 'technical', 'service', 'http', 'routes', 'app', 'cli', 'main'] as const
+export const layers = ['core', 'technical', 'service', 'http', 'routes', 'module', 'app', 'cli', 'main'] as const
 export type Layer = (typeof layers)[number]
+
+const technical = new Set(
+  'backup config crypto data-directory.ts db jobs limiter log mail metrics settings system threads.ts'.split(' '),
+)
 
 /** @throws Error if the file is in no layer */
 export function layerOf(file: string): Layer {
   const [, folder = '', feature] = file.split('/')
   if (folder === 'core') return 'core'
-  if (['backup', 'config', 'crypto', 'db', 'jobs', 'limiter', 'log', 'mail', 'metrics', 'system'].includes(folder))
-    return 'technical'
+  if (technical.has(folder)) return 'technical'
+  if (folder === 'platform.ts' || folder === 'module.ts' || /^src\/features\/.*\/module\.ts$/.test(file))
+    return 'module'
   if (folder === 'features') return /\/([a-z-]+-)?routes\.ts$|\/model\.ts$/.test(file) ? 'routes' : 'service'
   if (folder === 'http' || folder === 'tls') return 'http'
   if (folder === 'docs') return 'routes'
-  if (['app.ts', 'context.ts', 'threads.ts', 'lifecycle'].includes(folder)) return 'app'
+  if (['app.ts', 'panel.ts', 'lifecycle'].includes(folder)) return 'app'
   if (folder === 'cli') return 'cli'
   if (folder === 'main.ts' && feature === undefined) return 'main'
   throw new Error(`${file} is in no layer: name one in scripts/imports.ts`)

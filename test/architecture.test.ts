@@ -100,7 +100,7 @@ test('only what is in db/sqlite/ opens SQLite, and only what handles its file kn
     // Proves the file of a backup.
     'src/features/operation/audit/prove-file.ts',
     // Chooses the engine.
-    'src/lifecycle/open-data.ts',
+    'src/platform.ts',
   ])
 })
 
@@ -123,14 +123,12 @@ test('queries are told in the words that every engine has, and run by db/stateme
 test('what acts for a caller writes through `writeAs`, which proves the caller in its transaction', () => {
   const aboveDb = files.filter((file) => layerOf(file) !== 'technical')
   // The others write for no caller: counts of attempts, times of use, and what the panel does by a timer of its own.
-  // `services.ts` hands it on to what counts attempts.
   const knowsWrite = (file: string) => /import [^'"]*\bStore\b[^'"]*from '[^']*db\/store\.ts'/.test(sourceOf(file))
   expect(aboveDb.filter(knowsWrite)).toEqual([
     'src/features/account/api-keys/expiry-notices.ts',
     'src/features/account/credentials/usage.ts',
     'src/features/account/credentials/write-as.ts',
     'src/features/account/proof/throttle.ts',
-    'src/features/account/services.ts',
     'src/features/operation/audit/incidents.ts',
     'src/features/operation/audit/retention.ts',
     'src/features/operation/audit/sums.ts',

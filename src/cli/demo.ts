@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
-import type { Context } from '../context.ts'
 import { operator } from '../core/actor.ts'
 import { newToken, writePrivateFile } from '../crypto/secret.ts'
+import type { Panel } from '../panel.ts'
 
 type DemoCredentials = { email: string; password: string; key: string }
 
@@ -15,20 +15,20 @@ const SITES = {
 }
 
 /** Makes the demo customer where the database has none, and reads its credentials where it has. */
-export async function seedDemo(context: Context) {
-  const path = join(context.config.data, 'demo.json')
+export async function seedDemo(panel: Panel) {
+  const path = join(panel.config.data, 'demo.json')
   if (!existsSync(path)) {
     // Beside the initial administrator there may be nobody: a demo customer has no place among real ones.
-    if ((await context.users.count()) > 1) {
+    if ((await panel.users.count()) > 1) {
       throw new ConfigError(['--demo: needs a data directory of its own; name an empty one with --data'])
     }
-    writePrivateFile(path, JSON.stringify(await createDemo(context)))
+    writePrivateFile(path, JSON.stringify(await createDemo(panel)))
   }
   const credentials: DemoCredentials = JSON.parse(readFileSync(path, 'utf8'))
   return { curl: (origin: string, certificate: string | undefined) => curlLines(credentials, origin, certificate) }
 }
 
-async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Context): Promise<DemoCredentials> {
+async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Panel): Promise<DemoCredentials> {
   const password = newToken()
   const user = await users.create(
     operator,

@@ -5,11 +5,11 @@ import type { Command } from 'commander'
 import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { RESTORE_MARK } from '../db/sqlite/data-lock.ts'
 import type { User } from '../features/account/users/users.ts'
+import { openPanel, type Panel } from '../panel.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
 import { configOf } from './flags.ts'
 import { openLog } from './open-log.ts'
@@ -32,23 +32,23 @@ export async function configAsOwner(command: Command): Promise<Config> {
 }
 
 /** Opens the installation that the command's settings name, for the time of `work`. */
-export async function onInstallation(command: Command, work: (context: Context) => Promise<void>): Promise<void> {
-  await withContext(installed(await configOf(command)), work)
+export async function onInstallation(command: Command, work: (panel: Panel) => Promise<void>): Promise<void> {
+  await withPanel(installed(await configOf(command)), work)
 }
 
 /** Opens a data directory, making it where needed, for the time of `work`. */
-export async function withContext(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
+export async function withPanel(config: Config, work: (panel: Panel) => Promise<void>): Promise<void> {
   becomeOwnerOf(config.data)
-  const context = await createContext({ config, clock: systemClock, log: openLog(config).log })
+  const panel = await openPanel({ config, clock: systemClock, log: openLog(config).log })
   try {
-    await work(context)
+    await work(panel)
   } finally {
-    await context.close()
+    await panel.close()
   }
 }
 
 /** @throws AppError `not_found` */
-export async function userByEmail({ users }: Context, email: string): Promise<User> {
+export async function userByEmail({ users }: Panel, email: string): Promise<User> {
   const found = await users.findByEmail(email)
   if (!found) throw new AppError('not_found', `no user has the email ${email}`)
   return found

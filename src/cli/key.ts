@@ -21,10 +21,10 @@ export function addKey(program: Command): void {
     .argument('<email>', 'email of the user')
     .option('--json', 'print JSON')
     .action((email: string, { json }: { json?: true }, command: Command) =>
-      onInstallation(command, async (context) => {
-        const { id } = await userByEmail(context, email)
+      onInstallation(command, async (panel) => {
+        const { id } = await userByEmail(panel, email)
         printList({
-          rows: await allRows((page) => context.apiKeys.list(id, page)),
+          rows: await allRows((page) => panel.apiKeys.list(id, page)),
           json,
           toJson: toApiKey,
           fields: fieldsOf,

@@ -6,13 +6,13 @@ import { createApp } from '../app.ts'
 import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { type Context, createContext } from '../context.ts'
 import { systemClock } from '../core/clock.ts'
 import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
 import { localHost } from '../lifecycle/self-check.ts'
 import { supervise } from '../lifecycle/supervise.ts'
 import { warnOfSpace } from '../lifecycle/warn-of-space.ts'
+import { openPanel, type Panel } from '../panel.ts'
 import { exitAtOnce } from '../system/exit.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
@@ -48,29 +48,29 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     sink.flush()
     exitAtOnce(exitCode.disk)
   }
-  const context = await createContext({
+  const panel = await openPanel({
     config,
     clock: systemClock,
     log,
     panelProcess: { onLostDisk: lostDisk.resolve },
   })
   void lostDisk.promise.then(() =>
-    endWithoutDisk({ listener, announce: () => context.readiness.set(false), exit: exitWithoutDisk }),
+    endWithoutDisk({ listener, announce: () => panel.readiness.set(false), exit: exitWithoutDisk }),
   )
   try {
     await warnOfSpace(config.data, log)
-    context.outbox.start()
-    context.backups.start()
-    const adminPassword = await context.initialAdmin.ensure()
-    const credentials = demo ? await seedDemo(context) : undefined
+    panel.outbox.start()
+    panel.backups.start()
+    const adminPassword = await panel.initialAdmin.ensure()
+    const credentials = demo ? await seedDemo(panel) : undefined
     const certificate = await certificateOf(config, systemClock)
-    context.certificate.set(certificate)
-    const metrics = startMetrics(context)
-    listener = open(context, certificate)
-    context.readiness.set(true)
+    panel.certificate.set(certificate)
+    const metrics = startMetrics(panel)
+    listener = open(panel, certificate)
+    panel.readiness.set(true)
     const origin = `${certificate ? 'https' : 'http'}://${reachableName(config.host)}:${listener.port}`
     await supervise({
-      context,
+      panel,
       listener,
       certificate,
       origin,
@@ -91,20 +91,20 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     if (credentials) print(credentials.curl(origin, certificate?.path))
   } catch (error) {
     await listener?.cut()
-    await context.close()
+    await panel.close()
     throw error
   }
 }
 
-function open(context: Context, certificate: Certificate | undefined): Listener {
-  const { host, port } = context.config
+function open(panel: Panel, certificate: Certificate | undefined): Listener {
+  const { host, port } = panel.config
   let listener: Listener | undefined
-  const app = createApp(context, (request) => listener?.peerAddress(request))
+  const app = createApp(panel, (request) => listener?.peerAddress(request))
   try {
     listener = openListener(app.fetch, { host, port, tls: certificate })
     return listener
   } catch (error) {
-    throw listenError(error, host, port, labelOf(context.config, 'host'))
+    throw listenError(error, host, port, labelOf(panel.config, 'host'))
   }
 }
 

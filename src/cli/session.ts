@@ -17,10 +17,10 @@ export function addSession(program: Command): void {
     .action((email: string | undefined, { everybody, yes }: { everybody?: true; yes?: true }) => {
       if ((email === undefined) === (everybody === undefined))
         revokeAll.error('error: give either an email or --everybody')
-      return onInstallation(revokeAll, async (context) => {
-        const userId = email === undefined ? undefined : (await userByEmail(context, email)).id
+      return onInstallation(revokeAll, async (panel) => {
+        const userId = email === undefined ? undefined : (await userByEmail(panel, email)).id
         if (everybody) await confirm(revokeAll, { ask: 'End the sessions of all users?', yes })
-        print(`${count(await context.sessions.endAll(operator, userId), 'session')} ended`)
+        print(`${count(await panel.sessions.endAll(operator, userId), 'session')} ended`)
       })
     })
 }

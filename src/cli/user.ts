@@ -1,7 +1,6 @@
 /** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { TSchema } from 'elysia'
-import type { Context } from '../context.ts'
 import { operator } from '../core/actor.ts'
 import { allRows } from '../core/page.ts'
 import type { Role } from '../core/principal.ts'
@@ -9,9 +8,10 @@ import { checkPasswordRules } from '../crypto/password-rules.ts'
 import { CreateUser, toAccount, toInvitedAccount } from '../features/account/users/model.ts'
 import type { User } from '../features/account/users/users.ts'
 import { checksOf } from '../http/schema.ts'
+import type { Panel } from '../panel.ts'
 import { confirm, withYes } from './confirm.ts'
 import { configOf, withSettings } from './flags.ts'
-import { onInstallation, userByEmail, withContext } from './installation.ts'
+import { onInstallation, userByEmail, withPanel } from './installation.ts'
 import { isTerminal, print, printJson } from './output.ts'
 import { line, printList } from './table.ts'
 import { count, humanTime } from './units.ts'
@@ -27,7 +27,7 @@ type Act = {
   /** Whether data is lost for good. */
   losesData?: boolean
   /** @returns the user as shown to scripts */
-  act(context: Context, user: User, options: OneUserOptions): Promise<User>
+  act(panel: Panel, user: User, options: OneUserOptions): Promise<User>
   /** What was done, for a terminal. @param ended how many sessions the user had */
   said(user: User, before: User, ended: string): string
 }
@@ -49,42 +49,42 @@ export function addUser(program: Command): void {
     .action(async (options: CreateOptions) => {
       // Not a required option: a mistyped one would be called missing, instead of unknown.
       const email = options.email ?? create.error("error: required option '--email <email>' not specified")
-      await withContext(await configOf(create), (context) => createUser(context, email, options))
+      await withPanel(await configOf(create), (panel) => createUser(panel, email, options))
     })
 
   withSettings(user.command('list'), ['data'])
     .description('list all users')
     .option('--json', 'print JSON')
     .action((options: { json?: true }, command: Command) =>
-      onInstallation(command, (context) => listUsers(context, options)),
+      onInstallation(command, (panel) => listUsers(panel, options)),
     )
 
   const passwd: Command = oneUser('passwd', {
     description: 'set the password of a user and end all their sessions',
-    async act(context, found, options) {
+    async act(panel, found, options) {
       const password = await readPassword(options.passwordStdin === true)
       const given = password ?? passwd.error('error: give the password with --password-stdin')
-      await context.password.replace(operator, found, given)
+      await panel.password.replace(operator, found, given)
       return found
     },
     said: ({ email }, _, ended) => `Set the password of ${email}; ${ended}.`,
   }).option('--password-stdin', 'read the password from standard input')
   oneUser('disable', {
     description: 'disable a user: refuse all their credentials',
-    act: (context, { id }) => context.users.change(operator, id, { status: 'disabled' }),
+    act: (panel, { id }) => panel.users.change(operator, id, { status: 'disabled' }),
     said: ({ email }, { status }, ended) =>
       status === 'disabled' ? `${email} was already disabled.` : `Disabled ${email}; ${ended}.`,
   })
   oneUser('enable', {
     description: 'let a disabled user log in again',
-    act: (context, { id }) => context.users.change(operator, id, { status: 'active' }),
+    act: (panel, { id }) => panel.users.change(operator, id, { status: 'active' }),
     said: ({ email }, { status }) =>
       status === 'active' ? `${email} was already enabled.` : `Enabled ${email}; the user has to log in again.`,
   })
   oneUser('unlock', {
     description: 'clear the failed logins of a user who is throttled',
-    async act(context, found) {
-      await context.administration.unlock(operator, found.id)
+    async act(panel, found) {
+      await panel.administration.unlock(operator, found.id)
       return found
     },
     said: ({ email }) => `Unlocked ${email}; failed logins count from zero again.`,
@@ -93,27 +93,27 @@ export function addUser(program: Command): void {
     description: 'delete a user with all API keys, subscriptions and sites, permanently',
     ask: ({ email, role }) => `Delete the ${role} ${email} with all API keys, subscriptions and sites, permanently?`,
     losesData: true,
-    async act(context, found) {
-      await context.users.remove(operator, found.id)
+    async act(panel, found) {
+      await panel.users.remove(operator, found.id)
       return found
     },
     said: ({ email }) => `Deleted ${email} with all API keys, subscriptions and sites.`,
   })
   const setEmail: Command = oneUser('set-email', {
     description: 'change the email of a user who has lost the mailbox',
-    async act(context, { id }, options) {
+    async act(panel, { id }, options) {
       const address = options.new ?? setEmail.error('error: give the address with --new')
-      await context.emailChange.replace(operator, id, address)
-      return context.users.get(id)
+      await panel.emailChange.replace(operator, id, address)
+      return panel.users.get(id)
     },
     said: ({ email }, before) => `Changed the email of ${before.email} to ${email}.`,
   }).option('--new <email>', 'the new address', obeying(CreateUser.properties.email))
   oneUser('reset-2fa', {
     description: 'turn off two-factor authentication for a user who has lost the second factor',
     ask: ({ email }) => `Turn off two-factor authentication for ${email}? The password alone is then enough to log in.`,
-    async act(context, { id }) {
-      await context.twoFactor.reset(operator, id)
-      return context.users.get(id)
+    async act(panel, { id }) {
+      await panel.twoFactor.reset(operator, id)
+      return panel.users.get(id)
     },
     said: ({ email }, { totpEnabledAt }, ended) =>
       totpEnabledAt === null
@@ -131,11 +131,11 @@ export function addUser(program: Command): void {
       .action((argument: string | undefined, options: OneUserOptions) => {
         const email = argument ?? options.email
         if (email === undefined) command.error("error: missing argument 'email'")
-        return onInstallation(command, async (context) => {
-          const before = await userByEmail(context, email)
+        return onInstallation(command, async (panel) => {
+          const before = await userByEmail(panel, email)
           if (ask) await confirm(command, { ask: ask(before), yes: options.yes, losesData })
-          const sessions = await allRows((page) => context.sessions.list(before.id, page))
-          const after = await act(context, before, options)
+          const sessions = await allRows((page) => panel.sessions.list(before.id, page))
+          const after = await act(panel, before, options)
           const status = name === 'delete' ? 'deleted' : after.status
           if (!options.json && isTerminal()) print(said(after, before, `${count(sessions.length, 'session')} ended`))
           else show(after, { ...options, status })
@@ -145,13 +145,13 @@ export function addUser(program: Command): void {
   }
 }
 
-async function createUser(context: Context, email: string, options: CreateOptions): Promise<void> {
+async function createUser(panel: Panel, email: string, options: CreateOptions): Promise<void> {
   const { name = email, role, passwordStdin, json } = options
   // `serve` makes the administrator only while there is no user at all: this one must not be in its way.
-  if (role !== 'admin') await context.initialAdmin.ensure()
+  if (role !== 'admin') await panel.initialAdmin.ensure()
   const password = passwordStdin ? await readPassword(true) : undefined
   if (password === undefined) {
-    const invited = await context.users.invite(operator, { email, name, role })
+    const invited = await panel.users.invite(operator, { email, name, role })
     if (json) {
       printJson(toInvitedAccount(invited))
     } else {
@@ -161,12 +161,12 @@ async function createUser(context: Context, email: string, options: CreateOption
     return
   }
   await checkPasswordRules('password', password, email)
-  const created = await context.users.create(operator, { email, name, role }, await context.passwords.hash(password))
+  const created = await panel.users.create(operator, { email, name, role }, await panel.passwords.hash(password))
   if (json) printJson(toAccount(created))
   else showCreated(created)
 }
 
-async function listUsers({ users }: Context, { json }: { json?: true }): Promise<void> {
+async function listUsers({ users }: Panel, { json }: { json?: true }): Promise<void> {
   printList({
     rows: await allRows(users.list),
     json,

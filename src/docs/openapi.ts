@@ -79,15 +79,15 @@ export async function openApiDocument(routes: AnyElysia): Promise<Document> {
 function tidy(document: Document): Document {
   const schemas: Json = {}
   const errors: Json = {}
-  for (const path of Object.values(document.paths)) {
-    for (const [method, operation] of Object.entries(path)) {
+  const ordered = inOrder(document.paths)
+  // The paths beside the API first: theirs are the errors that every operation has.
+  for (const [, operations] of ordered.toSorted(([a], [b]) => Number(isOfApi(a)) - Number(isOfApi(b)))) {
+    for (const [method, operation] of Object.entries(operations)) {
       tidyRequest(operation)
       tidyResponses(method, operation, errors)
     }
   }
-  const paths = Object.fromEntries(
-    inOrder(document.paths).map(([path, operations]) => [path, extractTitled(operations, schemas)]),
-  )
+  const paths = Object.fromEntries(ordered.map(([path, operations]) => [path, extractTitled(operations, schemas)]))
   const responses = extractTitled(errors, schemas)
   const components = { ...documentation.components, headers: headerComponents, responses, schemas }
   const { info, servers, tags } = document
@@ -95,11 +95,19 @@ function tidy(document: Document): Document {
   return { openapi: '3.1.0', info, servers, tags, paths: paths as Document['paths'], components }
 }
 
-/** As a reader needs them: by tag, and each as its routes are written down. Login is the first. */
+const isOfApi = (path: string) => path.startsWith('/api/')
+
+/** What a reader calls first, whichever feature it belongs to. */
+const FIRST = ['/api/v1/auth/login', '/api/v1/auth/logout', '/api/v1/auth/me']
+
+/** As a reader needs them: by tag, and each as its routes are written down. */
 function inOrder(paths: Document['paths']): [string, Record<string, Operation>][] {
+  const order = [...new Set([...FIRST, ...Object.keys(paths)])]
   const tags = documentation.tags.map(({ name }) => name)
   const rank = (operations: Record<string, Operation>) => tags.indexOf(Object.values(operations)[0]?.tags[0] ?? '')
-  return Object.entries(paths).sort(([, a], [, b]) => rank(a) - rank(b))
+  return Object.entries(paths).sort(
+    ([pathA, a], [pathB, b]) => rank(a) - rank(b) || order.indexOf(pathA) - order.indexOf(pathB),
+  )
 }
 
 function tidyRequest(operation: Operation): void {

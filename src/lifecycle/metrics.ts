@@ -1,16 +1,16 @@
 /** Opens the metrics where the configuration says: what of the panel they tell. */
 import { version } from '../../package.json' with { type: 'json' }
-import type { Context } from '../context.ts'
 import { createMetricsToken } from '../http/metrics-token.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
 import { type MetricsListener, serveMetrics } from '../metrics/listener.ts'
+import type { Panel } from '../panel.ts'
 
 /**
  * @returns undefined where none are wanted
  * @throws Error when the port is taken
  */
-export function startMetrics(context: Context): MetricsListener | undefined {
-  const { config, clock, log, backups, outbox, readiness, certificate, limiter, store, requests, passwords } = context
+export function startMetrics(panel: Panel): MetricsListener | undefined {
+  const { config, clock, log, backups, outbox, readiness, certificate, limiter, store, requests, passwords } = panel
   if (config.metricsPort === undefined) return undefined
   return serveMetrics(
     {

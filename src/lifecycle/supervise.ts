@@ -1,9 +1,9 @@
 /** A panel that serves, in the hands of its operator: what signals, the service manager and the calendar ask of it. */
 import { readServiceManager } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import type { Context } from '../context.ts'
 import { isLostDisk } from '../db/failures.ts'
 import type { ProcessLog } from '../log/log.ts'
+import type { Panel } from '../panel.ts'
 import type { ServiceManager } from '../system/notify-socket.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { startIssuance } from '../tls/issuance.ts'
@@ -17,7 +17,7 @@ import { checkItself, localHost } from './self-check.ts'
 import { createStop } from './stop.ts'
 
 export type SuperviseOptions = {
-  context: Context
+  panel: Panel
   listener: Listener
   /** The one that is served; undefined over plain HTTP. */
   certificate: Certificate | undefined
@@ -38,8 +38,8 @@ export type SuperviseOptions = {
  * @throws Error when the panel doesn't answer itself
  */
 export async function supervise(options: SuperviseOptions): Promise<void> {
-  const { context, listener, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
-  const { config, clock } = context
+  const { panel, listener, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
+  const { config, clock } = panel
   const status = `serving on ${origin}`
   const { notifySocket, watchdogMs } = readServiceManager()
   const manager = notifySocket === undefined ? undefined : await connect(notifySocket)
@@ -52,7 +52,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       load: () => certificateOf(files, clock),
       async change(next) {
         await listener.changeCertificate(next)
-        context.certificate.set(next)
+        panel.certificate.set(next)
       },
       log,
     })
@@ -73,12 +73,12 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   const stop = createStop({
     listener,
     announce() {
-      context.readiness.set(false)
+      panel.readiness.set(false)
       manager?.stopping()
       keeper?.stop()
       issuance?.stop()
     },
-    close: context.close,
+    close: panel.close,
     delayMs: config.drainDelaySeconds * 1000,
     drainMs: config.drainSeconds * 1000,
   })
@@ -95,7 +95,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   process.on('SIGTERM', onStop)
   process.on('SIGINT', onStop)
   process.on('SIGHUP', async () => {
-    if (!context.readiness.is()) return
+    if (!panel.readiness.is()) return
     manager?.reloading()
     await reload()
     manager?.ready(status)
@@ -105,7 +105,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   issuance?.check()
   if (!manager) return
   await checkItself({ host: localHost(config.host), port: listener.port, tls: certificate !== undefined })
-  if (watchdogMs !== undefined) startHeartbeat({ watchdogMs, probe: context.probe, beat: manager.alive, log })
+  if (watchdogMs !== undefined) startHeartbeat({ watchdogMs, probe: panel.probe, beat: manager.alive, log })
   manager.ready(status)
 }
 

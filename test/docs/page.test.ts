@@ -32,7 +32,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
   test('carries the rate limit and counts against it, as every response does', async () => {
     const [first, second] = [await request(path), await request(path)]
     for (const { headers } of [first, second]) {
-      expect(headers.get('x-ratelimit-limit')).toBe(`${panel.context.config.limitAsset}`)
+      expect(headers.get('x-ratelimit-limit')).toBe(`${panel.services.config.limitAsset}`)
       expect(headers.get('x-ratelimit-reset')).toMatch(/^\d+$/)
     }
     const remaining = [first, second].map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))

@@ -55,7 +55,7 @@ export async function serveTls(panel: Panel) {
   // The browser goes by the real time.
   const tls = await ownCertificate(directory, systemClock)
   let server: Bun.Server<undefined> | undefined
-  const app = createApp(panel.context, (request) => server?.requestIP(request)?.address)
+  const app = createApp(panel.services, (request) => server?.requestIP(request)?.address)
   const opened = listen(app.fetch, { host: '127.0.0.1', port: 0, tls })
   server = opened
   return { origin: `https://127.0.0.1:${opened.port}`, stop: () => opened.stop(true) }

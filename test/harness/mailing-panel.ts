@@ -24,8 +24,8 @@ export async function startMailingPanel(overrides: Partial<Config> = {}, log?: R
 
   /** All mails that a recipient has got, oldest first; what waits is sent before. */
   async function mailsTo(email: string) {
-    await panel.context.passwordReset.flush()
-    await panel.context.outbox.deliver()
+    await panel.services.passwordReset.flush()
+    await panel.services.outbox.deliver()
     return smtp.to(email)
   }
 

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { createContext } from '../../src/context.ts'
 import { operator } from '../../src/core/actor.ts'
 import { listen } from '../../src/http/listen.ts'
 import type { RequestLog } from '../../src/log/log.ts'
+import { openPanel } from '../../src/panel.ts'
 import { createTestClock } from './clock.ts'
 import { sharedConformance } from './conformance.ts'
 import { newDirectory } from './directory.ts'
@@ -72,13 +72,13 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     ...overrides,
     data,
   }
-  const context = await createContext({ config, clock, log })
-  context.outbox.start()
-  await context.initialAdmin.ensure()
+  const services = await openPanel({ config, clock, log })
+  services.outbox.start()
+  await services.initialAdmin.ensure()
   let server: Bun.Server<undefined> | undefined
-  const app = createApp(context, (request) => server?.requestIP(request)?.address)
+  const app = createApp(services, (request) => server?.requestIP(request)?.address)
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
-  context.readiness.set(true)
+  services.readiness.set(true)
   const origin = `http://127.0.0.1:${server.port}`
   const conformance = await sharedConformance()
   let customers = 0
@@ -138,7 +138,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     origin,
     data,
     clock,
-    context,
+    services,
     conformance,
     send,
     login,
@@ -162,8 +162,8 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     async customer(role: 'customer' | 'admin' = 'customer'): Promise<Customer> {
       const email = `customer${++customers}@example.com`
       // As the command line makes users; activation over HTTP is tested with the users.
-      passwordHash ??= context.passwords.hash(PASSWORD)
-      const { id } = await context.users.create(
+      passwordHash ??= services.passwords.hash(PASSWORD)
+      const { id } = await services.users.create(
         operator,
         { email, name: `Customer ${customers}`, role },
         await passwordHash,
@@ -184,7 +184,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
 
     async stop(): Promise<void> {
       await server?.stop(true)
-      await context.close()
+      await services.close()
       if (overrides.data === undefined) rmSync(data, { recursive: true, force: true })
     },
   }

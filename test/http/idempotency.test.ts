@@ -27,7 +27,7 @@ const createSite = (key: string, domain: string, as = ada.token) => post<Site>('
 /** All that is kept for a user, in plain. */
 async function keptFor(owner: number): Promise<string> {
   const secretBox = createSecretBox(loadSecret(`${panel.data}/totp.key`, { create: false }))
-  const answers = await panel.context.store.read.select().from(idempotentAnswers)
+  const answers = await panel.services.store.read.select().from(idempotentAnswers)
   const own = answers.filter(({ userId }) => userId === owner)
   expect(own).not.toEqual([])
   return own.map(({ userId, keyHash, answer }) => secretBox.open(answer, `idempotency:${userId}:${keyHash}`)).join()
@@ -81,7 +81,7 @@ describe('a repeated request', () => {
     expect([again.status, again.data, again.message]).toEqual([201, first.data, 'Site created'])
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect(await sitesOf()).toHaveLength(1)
-    await panel.context.incidents.flush()
+    await panel.services.incidents.flush()
     const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
     expect(data.filter(({ action }) => action === 'site.create')).toHaveLength(1)
   })
@@ -249,7 +249,7 @@ describe('an error', () => {
       createdAt: 0,
       expiresAt: panel.clock.now() + 1000,
     })
-    await panel.context.store.write(async (tx) => {
+    await panel.services.store.write(async (tx) => {
       for (let from = 0; from < 10_000; from += 1000) {
         await tx.insert(idempotentAnswers).values(Array.from({ length: 1000 }, (_, index) => row(from + index)))
       }

@@ -105,9 +105,9 @@ describe('login', () => {
 
   test('refused for its number costs no hash', async () => {
     await times(10, () => badLogin())
-    const before = panel.context.passwords.hashed
+    const before = panel.services.passwords.hashed
     await times(20, () => badLogin())
-    expect(panel.context.passwords.hashed).toBe(before)
+    expect(panel.services.passwords.hashed).toBe(before)
   })
 
   test('in parallel is counted exactly', async () => {

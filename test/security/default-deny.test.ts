@@ -58,7 +58,7 @@ let adas: Record<string, number>
 const panel = await usePanel()
 beforeAll(async () => {
   operations = await operationsOf(panel)
-  routes = createApp(panel.context, () => undefined).routes.map(({ method, path }) => ({
+  routes = createApp(panel.services, () => undefined).routes.map(({ method, path }) => ({
     method,
     path: path.replaceAll(/:(\w+)/g, '{$1}'),
   }))
@@ -305,7 +305,7 @@ describe('for a user without the second factor that is required', () => {
       await panel.key(customer.token),
       await panel.key(administrator.token),
     ]
-    await panel.context.settings.change(operator, { requireTwoFactor: 'everyone' })
+    await panel.services.settings.change(operator, { requireTwoFactor: 'everyone' })
     const before = storedRows(panel)
     for (const operation of operations.filter(({ isOpen }) => !isOpen)) {
       const id = operation.path.includes('{') ? idOfAdas(operation.path) : 1
@@ -318,7 +318,7 @@ describe('for a user without the second factor that is required', () => {
     expect(storedRows(panel)).toEqual(before)
     const setup = await panel.post('/auth/2fa/setup', customer.token, { password: PASSWORD })
     expect(setup.status).toBe(200)
-    await panel.context.settings.change(operator, { requireTwoFactor: 'nobody' })
+    await panel.services.settings.change(operator, { requireTwoFactor: 'nobody' })
     for (const as of credentials) expect((await panel.get('/auth/me', as)).status).toBe(200)
   })
 })

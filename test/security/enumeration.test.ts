@@ -33,9 +33,9 @@ test('each kind of login costs one hash and one write, and has one answer', asyn
     ['an account that is throttled for its failures', closed.email, PASSWORD],
   ]
   for (const [kind, email, password] of kinds) {
-    const before = { hashes: panel.context.passwords.hashed, writes: counted() }
+    const before = { hashes: panel.services.passwords.hashed, writes: counted() }
     const answer = await panel.send('POST', '/auth/login', { body: { email, password }, from: '198.51.100.200' })
-    const hashes = panel.context.passwords.hashed - before.hashes
+    const hashes = panel.services.passwords.hashed - before.hashes
     expect({ kind, hashes, writes: counted() - before.writes }).toEqual({ kind, hashes: 1, writes: 1 })
     const { status, data, error, message } = answer
     expect({ status, data, error, message }).toEqual({

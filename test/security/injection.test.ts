@@ -105,7 +105,7 @@ describe('a mail', () => {
     const { email, token } = await panel.customer()
     for (const name of ['{{7*7}}', '<%= 7*7 %>', 'a: b', '=?utf-8?q?x?=', 'Bcc: evil@example.org']) {
       expect((await panel.post('/auth/api-keys', token, { name })).status).toBe(201)
-      await panel.context.outbox.deliver()
+      await panel.services.outbox.deliver()
       const mail = smtp.to(email).at(-1)
       expect(mail?.text).toContain(name)
       expect(mail?.parsed.headers.map(({ key }) => key)).not.toContain('bcc')
@@ -126,7 +126,7 @@ describe('a mail', () => {
       const user = { email: 'broken@example.com', name, role: 'customer' }
       expect((await panel.post('/admin/users', admin, user)).status).toBe(422)
     }
-    await panel.context.outbox.deliver()
+    await panel.services.outbox.deliver()
     expect(smtp.mails.filter(({ recipients }) => recipients.join().includes('evil'))).toEqual([])
   })
 })

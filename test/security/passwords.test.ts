@@ -33,11 +33,11 @@ describe('a long password', () => {
 
   /** @see CVE-2013-1443, AwakeMUD#144: a megabyte of password kept the hash busy */
   test('beyond the longest costs no hash, and a megabyte is not even read', async () => {
-    const before = panel.context.passwords.hashed
+    const before = panel.services.passwords.hashed
     expect((await login('x'.repeat(257))).status).toBe(422)
     expect((await login('x'.repeat(60_000))).status).toBe(422)
     expect((await login('x'.repeat(1_000_000))).status).toBe(413)
-    expect(panel.context.passwords.hashed).toBe(before)
+    expect(panel.services.passwords.hashed).toBe(before)
   })
 })
 
@@ -82,7 +82,7 @@ describe('a stored hash', () => {
 /** @see RackulaLives#2921, argon2id#35, keycloak#28477: the place in the queue was given up when the client hung up */
 test('a client that hangs up keeps its place in the queue until its hash is done', async () => {
   const bob = await panel.customer()
-  const before = panel.context.passwords.hashed
+  const before = panel.services.passwords.hashed
   const body = JSON.stringify({ email: bob.email, password: 'wrong password' })
   const headers = { 'content-type': 'application/json' }
   // One attempt fewer than an account takes at once.
@@ -100,12 +100,12 @@ test('a client that hangs up keeps its place in the queue until its hash is done
   })
   await Promise.all(hungUp)
   expect((await login('correct horse battery staple', bob.email)).status).toBe(200)
-  expect(panel.context.passwords.hashed - before).toBeLessThanOrEqual(10)
+  expect(panel.services.passwords.hashed - before).toBeLessThanOrEqual(10)
 })
 
 /** @see ASVS V15.2.2: what costs much must not be what strangers can use up for all others */
 test('a flood of logins from everywhere keeps out neither who was here before nor who is in', async () => {
-  const { passwords } = panel.context
+  const { passwords } = panel.services
   const home = '203.0.113.77'
   const body = { email: ada.email, password: 'correct horse battery staple' }
   const loginFrom = (from: string) => panel.send('POST', '/auth/login', { body, from })

@@ -87,7 +87,7 @@ const isMutating = ({ method, isOpen }: Operation) => method !== 'GET' && !isOpe
 
 const panel = await useMailingPanel()
 beforeAll(async () => {
-  const { limiter, store } = panel.context
+  const { limiter, store } = panel.services
   const { take } = limiter
   limiter.take = (...request) => {
     admitted++
@@ -105,7 +105,7 @@ beforeAll(async () => {
   operations = (await operationsOf(panel)).filter(isMutating)
   await makeWorld()
   // Not under way while this test compares what is stored.
-  await panel.context.outbox.deliver()
+  await panel.services.outbox.deliver()
   restore = keepRows(panel)
 }, 60_000)
 

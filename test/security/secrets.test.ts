@@ -67,7 +67,7 @@ describe('a secret', () => {
     const made = await panel.post<{ activation: { token: string } }>('/admin/users', await panel.admin(), body)
     secrets['as an activation'] = made.data.activation.token
     secrets['as the first administrator’s password'] = panel.adminPassword()
-    await panel.context.outbox.deliver()
+    await panel.services.outbox.deliver()
   })
 
   test('is neither in the log nor in the stored files, whatever it came in', () => {

@@ -77,7 +77,7 @@ function publish(
     "import next from '../../../drizzle/9999_next.sql' with { type: 'text' }\n\nexport type Migration",
   )
   next.replace('src/db/sqlite/migrations.ts', '\n]', "\n  { name: '9999_next', sql: next },\n]")
-  if (breaks) next.replace('src/cli/serve.ts', 'context.outbox.start()', "throw new Error('broken on purpose')")
+  if (breaks) next.replace('src/cli/serve.ts', 'panel.outbox.start()', "throw new Error('broken on purpose')")
   mkdirSync(folder)
   copyFileSync(next.build(), file)
   writeFileSync(join(folder, 'SHA256SUMS'), `${Bun.SHA256.hash(readFileSync(file), 'hex')}  ncp-linux\n`)

@@ -84,7 +84,7 @@ async function answersOf(panel: Panel, { credentials, subscription }: World): Pr
 /** A customer whom no history before has touched. */
 async function newWorld(): Promise<World> {
   const [panel] = panels
-  await panel.context.settings.change(operator, { requireTwoFactor: 'nobody' })
+  await panel.services.settings.change(operator, { requireTwoFactor: 'nobody' })
   const { id, token } = await panel.customer()
   const subscription = await panel.subscription(id)
   const limited = await panel.key(token, { scopes: ['sites:read'], subscription_id: subscription })

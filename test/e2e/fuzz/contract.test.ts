@@ -25,8 +25,8 @@ const panel = await usePanel({ limitProbe: 1_000_000 }, log)
 beforeAll(async () => {
   operations = await operationsOf(panel)
   // One whom the requests can log in as.
-  const passwordHash = await panel.context.passwords.hash(PASSWORD)
-  await panel.context.users.create(
+  const passwordHash = await panel.services.passwords.hash(PASSWORD)
+  await panel.services.users.create(
     operator,
     { email: 'fuzz0@example.com', name: 'Fuzz', role: 'customer' },
     passwordHash,
@@ -39,18 +39,18 @@ const credentials = new Map<Caller, string>()
 async function credentialOf(caller: Caller): Promise<string | undefined> {
   if (caller === 'nobody') return undefined
   // An administrator may have asked all users for 2FA, which would leave little to do for the requests after.
-  const { requireTwoFactor } = await panel.context.settings.read()
-  if (requireTwoFactor !== 'nobody') await panel.context.settings.change(operator, { requireTwoFactor: 'nobody' })
+  const { requireTwoFactor } = await panel.services.settings.read()
+  if (requireTwoFactor !== 'nobody') await panel.services.settings.change(operator, { requireTwoFactor: 'nobody' })
   if (caller === 'rubbish') return `ncp_${'0'.repeat(63)}x`
   const known = credentials.get(caller)
   if (known !== undefined) {
-    const found = await panel.context.credentials.authenticate(known, '127.0.0.1')
+    const found = await panel.services.credentials.authenticate(known, '127.0.0.1')
     if (!(found instanceof Rejection)) return known
   }
   const role = caller.startsWith('admin') ? 'admin' : 'customer'
   const user = await panel.customer(role)
   if (role === 'customer') {
-    await panel.context.subscriptions.create(operator, {
+    await panel.services.subscriptions.create(operator, {
       userId: user.id,
       name: 'Hosting',
       maxSites: 0,

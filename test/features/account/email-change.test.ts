@@ -77,7 +77,7 @@ describe('an account', () => {
 
     const careful = await moving()
     const carefulToken = await tokenFor(careful.to)
-    await panel.context.password.replace(operator, careful, 'set by the operator')
+    await panel.services.password.replace(operator, careful, 'set by the operator')
     expect((await confirm(carefulToken)).status).toBe(422)
 
     const disabled = await moving()
@@ -108,7 +108,7 @@ describe('an account', () => {
   test('does not move to an address that another user has got meanwhile', async () => {
     const [ada, bob] = [await moving(), await panel.customer()]
     const token = await tokenFor(ada.to)
-    await panel.context.emailChange.replace(operator, bob.id, ada.to)
+    await panel.services.emailChange.replace(operator, bob.id, ada.to)
     expect(await confirm(token)).toMatchObject({ status: 409, message: 'email: another user has this address' })
     expect((await login(ada.email)).status).toBe(200)
   })
@@ -185,11 +185,11 @@ describe('a request', () => {
   test('is refused where no mail can be sent, before the password is asked for', async () => {
     const own = await startPanel()
     const ada = await own.customer()
-    const hashes = own.context.passwords.hashed
+    const hashes = own.services.passwords.hashed
     const answer = await own.post('/auth/email', ada.token, { email: newAddress(), password: PASSWORD })
     expect([answer.status, answer.error]).toEqual([409, 'conflict'])
     expect(answer.message).toContain('ask the operator')
-    expect(own.context.passwords.hashed).toBe(hashes)
+    expect(own.services.passwords.hashed).toBe(hashes)
     await own.stop()
   })
 })

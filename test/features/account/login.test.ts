@@ -47,7 +47,7 @@ describe('a clock that was ahead for a moment', () => {
       ahead.clock.jump(365 * 86_400)
       await ahead.login(ada.email)
       await ahead.post('/auth/password-reset', undefined, { email: ada.email })
-      await ahead.context.passwordReset.flush()
+      await ahead.services.passwordReset.flush()
       ahead.clock.jump(-365 * 86_400)
       expect((await ahead.get('/auth/me', ada.token)).status).toBe(200)
       const redeem = { token: data.activation.token, password: PASSWORD }
@@ -97,7 +97,7 @@ describe('login', () => {
       { email: 'new@example.com', password: '' },
     ]
     for (const attempt of attempts) {
-      const hashesBefore = panel.context.passwords.hashed
+      const hashesBefore = panel.services.passwords.hashed
       const { status, data, error, message, headers } = await login(attempt)
       expect({ status, data, error, message }).toEqual({
         status: 401,
@@ -107,7 +107,7 @@ describe('login', () => {
       })
       expect(headers.get('www-authenticate')).toBe('Bearer realm="ncp"')
       // The same work for each, counted rather than timed.
-      expect(panel.context.passwords.hashed - hashesBefore).toBe(1)
+      expect(panel.services.passwords.hashed - hashesBefore).toBe(1)
     }
   })
 
@@ -138,22 +138,22 @@ describe('login', () => {
     ],
     [{ email: 'ada@example.com', password: 'x', remember: true }, 422, 'remember: is not a known field'],
   ])('refuses %j', async (body, status, message) => {
-    const hashesBefore = panel.context.passwords.hashed
+    const hashesBefore = panel.services.passwords.hashed
     const answer = await login(body)
     expect([answer.status, answer.message]).toEqual([status, message])
     expect(answer.error).toBe(status === 400 ? 'bad request' : 'validation error')
-    expect(panel.context.passwords.hashed).toBe(hashesBefore)
+    expect(panel.services.passwords.hashed).toBe(hashesBefore)
   })
 
   test('rehashes a password that was hashed with weaker parameters', async () => {
     const weak = await Bun.password.hash(PASSWORD, { algorithm: 'argon2id', memoryCost: 8192, timeCost: 1 })
-    const { id, email } = await panel.context.users.create(
+    const { id, email } = await panel.services.users.create(
       operator,
       { email: 'weak@example.com', name: 'Weak', role: 'customer' },
       weak,
     )
     await panel.login(email)
-    expect((await panel.context.users.get(id)).passwordHash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+    expect((await panel.services.users.get(id)).passwordHash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
   })
 })
 

@@ -50,7 +50,7 @@ describe('a notice', () => {
     const token = /#token=(\S+)/.exec((await mailsTo(ada))[0]?.text ?? '')?.[1]
     await panel.post('/auth/password-reset/confirm', undefined, { token, password: NEW_PASSWORD })
     expect(await subjectsTo(ada)).toEqual(['Set a new password', 'Your password was set'])
-    await panel.context.password.replace(operator, ada, 'set by the operator')
+    await panel.services.password.replace(operator, ada, 'set by the operator')
     expect(await subjectsTo(ada)).toHaveLength(3)
     expect(await panel.login(ada.email, 'set by the operator')).toBeString()
   })
@@ -61,7 +61,7 @@ describe('a notice', () => {
     const proof = { password: PASSWORD, totp_code: codeOf(secret) }
     expect((await panel.post('/auth/2fa/disable', ada.token, proof)).status).toBe(200)
     await enrol(ada)
-    await panel.context.twoFactor.reset(operator, ada.id)
+    await panel.services.twoFactor.reset(operator, ada.id)
     const events = (await mailsTo(ada)).map(({ text }) => text.split('\n')[0])
     expect(events).toEqual([
       'Two-factor authentication was switched on for your account.',
@@ -74,10 +74,10 @@ describe('a notice', () => {
   test('of what the operator did says so, instead of asking whether it was the user', async () => {
     const ada = await panel.customer()
     await enrol(ada)
-    await panel.context.password.replace(operator, ada, 'set by the operator')
-    await panel.context.apiKeys.createFor(operator, ada.id, { name: 'Made on the server' })
-    await panel.context.twoFactor.reset(operator, ada.id)
-    await panel.context.emailChange.replace(operator, ada.id, 'moved@example.com')
+    await panel.services.password.replace(operator, ada, 'set by the operator')
+    await panel.services.apiKeys.createFor(operator, ada.id, { name: 'Made on the server' })
+    await panel.services.twoFactor.reset(operator, ada.id)
+    await panel.services.emailChange.replace(operator, ada.id, 'moved@example.com')
     const subjects = [
       'Your password was set',
       'A new API key was created',
@@ -94,7 +94,7 @@ describe('a notice', () => {
 
   test('of a reset of two-factor authentication is not sent to a user who had none', async () => {
     const ada = await panel.customer()
-    expect(await panel.context.twoFactor.reset(operator, ada.id)).toBe(false)
+    expect(await panel.services.twoFactor.reset(operator, ada.id)).toBe(false)
     expect(await mailsTo(ada)).toEqual([])
     expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
   })

@@ -44,9 +44,9 @@ const login = (email: string, password: string, totp_code?: string) =>
   panel.post<{ token: string }>('/auth/login', undefined, { email, password, ...(totp_code && { totp_code }) })
 
 /** Does what a panel does every now and then: answers the requests, sends the mails. */
-async function sendMails({ context } = panel): Promise<void> {
-  await context.passwordReset.flush()
-  await context.outbox.deliver()
+async function sendMails({ services } = panel): Promise<void> {
+  await services.passwordReset.flush()
+  await services.outbox.deliver()
 }
 
 /** The reset mails that a user has got. */
@@ -148,9 +148,9 @@ describe('the mail', () => {
     let sent = 0
     for (let minute = 0; minute < 24 * 60; minute += 2) {
       panel.clock.advance(120)
-      panel.context.passwordReset.request(stranger, ada.email)
-      await panel.context.passwordReset.flush()
-      await panel.context.outbox.deliver()
+      panel.services.passwordReset.request(stranger, ada.email)
+      await panel.services.passwordReset.flush()
+      await panel.services.outbox.deliver()
       sent = smtp.to(ada.email).length
     }
     expect(sent).toBeGreaterThanOrEqual(24)
@@ -162,7 +162,7 @@ describe('the mail', () => {
 
   test('is sent to the owner, also where a stranger asked a moment before', async () => {
     const ada = await panel.customer()
-    const { passwordReset } = panel.context
+    const { passwordReset } = panel.services
     for (const sent of [1, 1]) {
       passwordReset.request(stranger, ada.email)
       expect(await resetMails(ada.email)).toHaveLength(sent)
@@ -194,7 +194,7 @@ describe('the answer', () => {
   test('is the same for known, unknown, disabled and never activated users, after the same work', async () => {
     // Of its own: no mail of another test is written in between.
     const quiet = await startPanel(settings)
-    await quiet.context.outbox.stop()
+    await quiet.services.outbox.stop()
     const [ada, disabled] = [await quiet.customer(), await quiet.customer()]
     const admin = await quiet.admin()
     await quiet.patch(`/admin/users/${disabled.id}`, admin, { status: 'disabled' })
@@ -210,15 +210,15 @@ describe('the answer', () => {
       ['disabled', disabled.email],
       ['never activated', 'new@example.com'],
     ]) {
-      await quiet.context.passwordReset.flush()
-      const [before, hashes] = [commits(quiet.data), quiet.context.passwords.hashed]
-      quiet.context.passwordReset.request(stranger, email ?? '')
+      await quiet.services.passwordReset.flush()
+      const [before, hashes] = [commits(quiet.data), quiet.services.passwords.hashed]
+      quiet.services.passwordReset.request(stranger, email ?? '')
       expect([kind, commits(quiet.data) - before]).toEqual([kind, 0])
-      await quiet.context.passwordReset.flush()
+      await quiet.services.passwordReset.flush()
       expect([kind, commits(quiet.data) - before]).toEqual([kind, 1])
       const { headers, ...answer } = await quiet.post('/auth/password-reset', undefined, { email })
       expect([kind, answer, names(headers)]).toEqual([kind, THE_ANSWER as typeof answer, alike])
-      expect([kind, quiet.context.passwords.hashed - hashes]).toEqual([kind, 0])
+      expect([kind, quiet.services.passwords.hashed - hashes]).toEqual([kind, 0])
     }
     await quiet.stop()
   })
@@ -267,7 +267,7 @@ describe('the answer', () => {
 
   test('is 503 while a thousand others wait', async () => {
     const own = await startPanel()
-    const { passwordReset } = own.context
+    const { passwordReset } = own.services
     for (let i = 0; i < 1000; i++) passwordReset.request(stranger, `ada${i}@example.com`)
     expect(() => passwordReset.request(stranger, 'ada@example.com')).toThrow(
       expect.objectContaining({ code: 'unavailable' }),
@@ -497,7 +497,7 @@ test('no token and no password is left in the files, nor in the log', async () =
   const secret = await enrol(ada)
   const waiting = stored(panel.data)
   await confirm(token, 'a password to look for')
-  await panel.context.outbox.deliver()
+  await panel.services.outbox.deliver()
   const bytes = waiting + stored(panel.data)
   expect(bytes.includes(ada.email)).toBeTrue()
   expect(log.text()).toContain('email not sent')

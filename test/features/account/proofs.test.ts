@@ -41,7 +41,7 @@ describe('what a session began that was ended meanwhile', () => {
     [
       'a new email address',
       (caller) =>
-        panel.context.emailChange.request(caller, {
+        panel.services.emailChange.request(caller, {
           email: 'thief@example.com',
           password: PASSWORD,
           totpCode: undefined,
@@ -50,14 +50,14 @@ describe('what a session began that was ended meanwhile', () => {
     [
       'a new password',
       (caller) =>
-        panel.context.password.change(caller, {
+        panel.services.password.change(caller, {
           currentPassword: PASSWORD,
           newPassword: NEW_PASSWORD,
           totpCode: undefined,
         }),
     ],
-    ['an enrolment', (caller) => panel.context.twoFactor.setUp(caller, PASSWORD)],
-    ['an API key', (caller) => panel.context.apiKeys.create(caller, { name: 'Thief', totpCode: undefined })],
+    ['an enrolment', (caller) => panel.services.twoFactor.setUp(caller, PASSWORD)],
+    ['an API key', (caller) => panel.services.apiKeys.create(caller, { name: 'Thief', totpCode: undefined })],
   ])('is not finished: %s', async (_, begun) => {
     const ada = await panel.customer()
     await expect(begun(callerFor(ada.id))).rejects.toMatchObject({ code: 'not_authenticated' })
@@ -70,7 +70,7 @@ describe('what a session began that was ended meanwhile', () => {
     const ada = await panel.customer()
     const { freshCode } = await enrol(panel, ada.token)
     const proof = { password: PASSWORD, code: freshCode() }
-    const disable = panel.context.twoFactor.disable(callerFor(ada.id), proof)
+    const disable = panel.services.twoFactor.disable(callerFor(ada.id), proof)
     await expect(disable).rejects.toMatchObject({ code: 'not_authenticated' })
     expect((await login(ada.email, PASSWORD)).error).toBe('2fa_required')
   })
@@ -111,7 +111,7 @@ describe('a mailbox', () => {
     const body = { email: 'typo@example.net', name: 'New', role: 'admin' }
     const { id } = (await panel.post<{ id: number }>('/admin/users', await panel.admin(), body)).data
     const waiting = await panel.post<{ token: string }>(`/admin/users/${id}/activation`, await panel.admin())
-    await panel.context.emailChange.replace(operator, id, 'right@example.net')
+    await panel.services.emailChange.replace(operator, id, 'right@example.net')
     expect(await panel.subjectsTo('typo@example.net')).toEqual(['Your email address was changed'])
     const confirm = { token: waiting.data.token, password: NEW_PASSWORD }
     expect((await panel.post('/auth/password-reset/confirm', undefined, confirm)).status).toBe(422)
@@ -181,7 +181,7 @@ test('a token sets no password of a user who was disabled while it was being has
     await panel.admin(),
     body,
   )
-  const { passwords, users } = panel.context
+  const { passwords, users } = panel.services
   const { hash } = passwords
   passwords.hash = async (password) => {
     await users.change(operator, data.id, { status: 'disabled' })
@@ -194,7 +194,7 @@ test('a token sets no password of a user who was disabled while it was being has
   } finally {
     passwords.hash = hash
   }
-  const [stored] = await panel.context.store.read.select().from(userTable).where(eq(userTable.id, data.id))
+  const [stored] = await panel.services.store.read.select().from(userTable).where(eq(userTable.id, data.id))
   expect(stored?.passwordHash).toBeNull()
 })
 

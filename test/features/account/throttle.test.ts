@@ -55,10 +55,10 @@ describe('an account', () => {
     await newAda()
     setFailures(panel, ada.id, 9, ['strangers'])
     const before = await login(ELSEWHERE, 'wrong password')
-    const hashes = panel.context.passwords.hashed
+    const hashes = panel.services.passwords.hashed
     const after = await login(ELSEWHERE)
     expect([after.status, after.error, after.message]).toEqual([before.status, before.error, before.message])
-    expect(panel.context.passwords.hashed - hashes).toBe(1)
+    expect(panel.services.passwords.hashed - hashes).toBe(1)
   })
 
   test('takes a stranger’s attempt after a minute, the next after two, four and so on', async () => {
@@ -66,9 +66,9 @@ describe('an account', () => {
     setFailures(panel, ada.id, 10, ['strangers'])
     for (const minutes of [1, 2, 4, 8, 16, 32, 64, 128, 256]) {
       panel.clock.advance(minutes * MINUTE - 1)
-      expect(await panel.context.throttle.admit(ada.id, ELSEWHERE)).toBeUndefined()
+      expect(await panel.services.throttle.admit(ada.id, ELSEWHERE)).toBeUndefined()
       panel.clock.advance(1)
-      expect(await panel.context.throttle.admit(ada.id, ELSEWHERE)).toBe('door strangers')
+      expect(await panel.services.throttle.admit(ada.id, ELSEWHERE)).toBe('door strangers')
     }
     panel.clock.advance(9 * HOUR)
     expect((await login(ELSEWHERE)).status).toBe(200)
@@ -79,7 +79,7 @@ describe('an account', () => {
     const admitted: number[] = []
     const begun = panel.clock.now()
     for (let i = 0; i < 60 * 24 * 4; i++) {
-      const door = await panel.context.throttle.admit(ada.id, `198.51.${i % 250}.${i % 11}`)
+      const door = await panel.services.throttle.admit(ada.id, `198.51.${i % 250}.${i % 11}`)
       if (door) admitted.push(panel.clock.now())
       panel.clock.advance(15 * MINUTE)
     }
@@ -96,8 +96,8 @@ describe('an account', () => {
     setFailures(panel, ada.id, 20, ['strangers'])
     panel.clock.advance(7.5 * DAY)
     expect(failures('strangers')).toBe(0)
-    for (let i = 0; i < 10; i++) expect(await panel.context.throttle.admit(ada.id, ELSEWHERE)).toBe('door strangers')
-    expect(await panel.context.throttle.admit(ada.id, ELSEWHERE)).toBeUndefined()
+    for (let i = 0; i < 10; i++) expect(await panel.services.throttle.admit(ada.id, ELSEWHERE)).toBe('door strangers')
+    expect(await panel.services.throttle.admit(ada.id, ELSEWHERE)).toBeUndefined()
   })
 
   test('is attacked from a hundred addresses, and its owner goes on as before', async () => {
@@ -166,7 +166,7 @@ describe('an account', () => {
   test('is opened again by the command line’s unlock', async () => {
     await newAda()
     setFailures(panel, ada.id, 20)
-    await panel.context.administration.unlock(operator, ada.id)
+    await panel.services.administration.unlock(operator, ada.id)
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 
@@ -200,10 +200,10 @@ describe('an account', () => {
 
   test('of nobody costs the same, and its throttle is nobody’s', async () => {
     await newAda()
-    const hashes = panel.context.passwords.hashed
+    const hashes = panel.services.passwords.hashed
     const body = { email: 'nobody@example.com', password: PASSWORD }
     expect((await panel.send('POST', '/auth/login', { body, from: ELSEWHERE })).status).toBe(401)
-    expect(panel.context.passwords.hashed - hashes).toBe(1)
+    expect(panel.services.passwords.hashed - hashes).toBe(1)
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 
@@ -269,7 +269,7 @@ describe('a user with two-factor authentication', () => {
 
 describe('the owner', () => {
   const subjects = async () => {
-    await panel.context.throttle.flush()
+    await panel.services.throttle.flush()
     return panel.subjectsTo(ada.email)
   }
 
@@ -277,12 +277,12 @@ describe('the owner', () => {
     await newAda()
     await panel.mailsTo(ada.email)
     const sent = panel.smtp.mails.length
-    for (let i = 0; i < 9; i++) await panel.context.throttle.admit(ada.id, ELSEWHERE)
+    for (let i = 0; i < 9; i++) await panel.services.throttle.admit(ada.id, ELSEWHERE)
     expect(await subjects()).not.toContain('Many failed attempts to log in to your account')
-    for (let i = 0; i < 30; i++) await panel.context.throttle.admit(ada.id, ELSEWHERE)
+    for (let i = 0; i < 30; i++) await panel.services.throttle.admit(ada.id, ELSEWHERE)
     for (let days = 0; days < 6; days++) {
       panel.clock.advance(DAY)
-      for (let i = 0; i < 3; i++) await panel.context.throttle.admit(ada.id, ELSEWHERE)
+      for (let i = 0; i < 3; i++) await panel.services.throttle.admit(ada.id, ELSEWHERE)
       await subjects()
     }
     const mails = panel.smtp.mails.slice(sent).filter(({ recipients }) => recipients.includes(ada.email))

@@ -244,7 +244,7 @@ describe('login with 2FA on', () => {
   test('fails, and never falls back to one factor, when the seed was tampered with', async () => {
     const [ada, bob] = [await enrolled(), await enrolled()]
     // Bob's sealed seed in Ada's row: it opens in the row that it was sealed for, and nowhere else.
-    const { totpSecret } = await panel.context.users.get(bob.id)
+    const { totpSecret } = await panel.services.users.get(bob.id)
     const { Database } = await import('bun:sqlite')
     using database = new Database(`${panel.data}/ncp.db`)
     database.query('UPDATE users SET totp_secret = ? WHERE id = ?').run(totpSecret, ada.id)

@@ -4,11 +4,11 @@ import { normalizeEmail } from '../../../core/email.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
-import { type EmailChange, requireFreeEmail, requireOtherEmail } from '../email/email-change.ts'
+import type { EmailChange } from '../email/email-change.ts'
 import type { Notify } from '../notices.ts'
 import type { BothFactors, WithBothFactors } from '../proof/both-factors.ts'
 import { forgiveAll } from '../proof/throttle.ts'
-import { requireEnrolled, type TwoFactor } from '../two-factor/two-factor.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
 import type { RequireManageable } from '../users/users.ts'
 
 export type AdministrationOptions = {
@@ -59,8 +59,8 @@ export function createAdministration(options: AdministrationOptions) {
         proof,
         async (queries, caller) => {
           await requireManageable(queries, caller, userId, 'move an administrator to another address')
-          await requireOtherEmail(queries, userId, wanted)
-          await requireFreeEmail(queries, wanted)
+          await emailChange.requireOtherEmail(queries, userId, wanted)
+          await emailChange.requireFreeEmail(queries, wanted)
         },
         (tx, caller) => emailChange.replaceWithin(tx, caller, userId, wanted),
       )
@@ -79,7 +79,7 @@ export function createAdministration(options: AdministrationOptions) {
         proof,
         async (queries, caller) => {
           await requireManageable(queries, caller, userId, 'reset the second factor of an administrator')
-          await requireEnrolled(queries, userId)
+          await twoFactor.requireEnrolled(queries, userId)
         },
         async (tx, caller) => {
           await twoFactor.resetWithin(tx, caller, userId)

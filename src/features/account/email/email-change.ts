@@ -17,7 +17,7 @@ import type { Incidents } from '../../operation/audit/incidents.ts'
 import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from '../allowance.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
-import { type ConfirmPassword, requireSamePassword } from '../password/password.ts'
+import { type ConfirmPassword, requireSamePassword } from '../proof/confirm-password.ts'
 import { invalidToken } from '../proof/mailed-token.ts'
 import type { SecondFactor } from '../proof/second-factor.ts'
 import { forgive } from '../proof/throttle.ts'
@@ -183,17 +183,19 @@ export function createEmailChange(options: EmailChangeOptions) {
     },
 
     replaceWithin,
+    requireOtherEmail,
+    requireFreeEmail,
   }
 }
 
 /** @throws AppError `validation_error` for the user's present address */
-export async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
+async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
   if ((await queries.$count(users, and(eq(users.id, userId), eq(users.email, email)))) === 0) return
   throw new AppError('validation_error', 'email: must not be the current one')
 }
 
 /** @throws AppError `conflict` for an address that a user has */
-export async function requireFreeEmail(queries: Queries, email: string): Promise<void> {
+async function requireFreeEmail(queries: Queries, email: string): Promise<void> {
   if ((await queries.$count(users, eq(users.email, email))) > 0) throw emailTaken()
 }
 

@@ -13,12 +13,11 @@ import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Incidents } from '../../operation/audit/incidents.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
+import { type ConfirmPassword, requireSamePassword } from '../proof/confirm-password.ts'
 import { invalidToken } from '../proof/mailed-token.ts'
 import type { SecondFactor } from '../proof/second-factor.ts'
 import { forgive, forgiveAll, type Throttle } from '../proof/throttle.ts'
-import { endSessions } from '../session/sessions.ts'
-
-type UserRow = typeof users.$inferSelect
+import type { Sessions } from '../session/sessions.ts'
 
 export type PasswordOptions = {
   store: ReadStore
@@ -28,7 +27,9 @@ export type PasswordOptions = {
   incidents: Incidents
   passwords: Passwords
   throttle: Throttle
+  confirmPassword: ConfirmPassword
   secondFactor: SecondFactor
+  endSessions: Sessions['endWithin']
   notify: Notify
   /** Told after a user's password has changed. */
   onChange(userId: number): Promise<void>
@@ -38,27 +39,9 @@ export type PasswordChange = { currentPassword: string; newPassword: string; tot
 
 export type PasswordService = ReturnType<typeof createPasswordService>
 
-/**
- * Asks for the password of a user who is logged in. What it protects calls `requireSamePassword` and `forgive` in its
- * transaction.
- *
- * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
- */
-export type ConfirmPassword = (caller: Caller, password: string) => Promise<UserRow>
-
 export function createPasswordService(options: PasswordOptions) {
   const { store, writeAs, clock, audit, incidents, passwords, throttle, secondFactor, notify, onChange } = options
-
-  const confirm: ConfirmPassword = (caller, password) =>
-    incidents.watch(caller, { action: 'auth.password_confirm', accountId: caller.userId }, async () => {
-      const [user] = await store.read.select().from(users).where(eq(users.id, caller.userId))
-      const hash = await passwords.verify(password, 'known', async () => {
-        const admitted = await throttle.admitCaller(caller)
-        return admitted && user ? user.passwordHash : null
-      })
-      if (!user || hash === undefined) throw new AppError('invalid_credentials', 'The password is wrong')
-      return user
-    })
+  const { confirmPassword, endSessions } = options
 
   /**
    * Sets the hash and ends what the old password opened. What waits to set another one, to enrol, or to move the account to
@@ -75,8 +58,6 @@ export function createPasswordService(options: PasswordOptions) {
   }
 
   return {
-    confirm,
-
     /**
      * Changes one's own password and ends the user's other sessions.
      *
@@ -86,7 +67,7 @@ export function createPasswordService(options: PasswordOptions) {
     async change(caller: Caller, { currentPassword, newPassword, totpCode }: PasswordChange): Promise<void> {
       const { userId } = caller
       const keepSessionId = sessionIdOf(caller)
-      const user = await confirm(caller, currentPassword)
+      const user = await confirmPassword(caller, currentPassword)
       if (normalizePassword(newPassword) === normalizePassword(currentPassword)) {
         throw new AppError('validation_error', 'new_password: must not be the current one')
       }
@@ -161,20 +142,4 @@ export function createPasswordService(options: PasswordOptions) {
       await onChange(id)
     },
   }
-}
-
-/**
- * In the transaction of what a password was asked for, after the hash and the wait for the transaction.
- *
- * @param confirmed the user as the password was asked for
- * @returns the user as of now
- * @throws AppError `conflict` when the password has been changed since
- */
-export async function requireSamePassword(tx: Queries, { id, passwordHash }: UserRow): Promise<UserRow> {
-  const [user] = await tx
-    .select()
-    .from(users)
-    .where(and(eq(users.id, id), eq(users.passwordHash, passwordHash ?? '')))
-  if (!user) throw new AppError('conflict', 'The password was changed while this request was running; log in again')
-  return user
 }

@@ -2,7 +2,7 @@
 import type { Caller } from '../../../core/actor.ts'
 import type { Queries } from '../../../db/store.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
-import { type ConfirmPassword, requireSamePassword } from '../password/password.ts'
+import { type ConfirmPassword, requireSamePassword } from './confirm-password.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { forgive } from './throttle.ts'
 

@@ -1,4 +1,4 @@
-/** `/auth`: login and logout, who one is, and one's sessions. */
+/** `/auth`: login, logout and one's sessions. */
 import { Elysia, t } from 'elysia'
 import { sessionIdOf } from '../../../core/principal.ts'
 import type { AccessTokens } from '../../../http/access-token.ts'
@@ -9,9 +9,7 @@ import { type Call, type OpenCall, openOperation, operation } from '../../../htt
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { unauthenticatedClientOf } from '../../../http/request-context.ts'
 import { closed, idParams, toInteger } from '../../../http/schema.ts'
-import type { ApiKeys } from '../api-keys/api-keys.ts'
 import * as model from '../model.ts'
-import type { Users } from '../users/users.ts'
 import type { Login } from './login.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -36,15 +34,6 @@ const operations = {
     tag,
     data: t.Null(),
     message: 'Logged out',
-  }),
-  getMe: operation('user', {
-    id: 'getMe',
-    summary: 'Show whose credential this is, and what it may do',
-    description: 'A script can call this first to check its key. Every key may.',
-    scope: null,
-    keepsToSubscription: true,
-    tag,
-    data: model.MeModel,
   }),
   listSessions: operation('session', {
     id: 'listSessions',
@@ -72,11 +61,9 @@ export type AuthRoutesOptions = {
   login: Login
   sessions: Sessions
   tokens: AccessTokens
-  getUser: Users['get']
-  findKey: ApiKeys['find']
 }
 
-export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }: AuthRoutesOptions) {
+export function authRoutes({ guard, login, sessions, tokens }: AuthRoutesOptions) {
   async function logIn({ body, context }: OpenCall<typeof operations.login>) {
     const { email, password, totp_code: totpCode } = body
     const { user, session } = await login(unauthenticatedClientOf(context), { email, password, totpCode })
@@ -86,16 +73,6 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
   async function logout({ caller }: Call<typeof operations.logout>) {
     await sessions.logout(caller)
     return envelope(null, operations.logout.message)
-  }
-
-  async function getMe({ caller, context }: Call<typeof operations.getMe>) {
-    const { credential } = caller
-    const key = credential.kind === 'jwt' ? undefined : await findKey(caller, credential.keyId)
-    return envelope({
-      user: model.toUser(await getUser(caller.userId)),
-      credential: model.toCredential(credential, key),
-      rate_limit: model.toRateLimit(context.responseHeaders),
-    })
   }
 
   async function listSessions({ caller, query, context }: Call<typeof operations.listSessions>) {
@@ -116,7 +93,6 @@ export function authRoutes({ guard, login, sessions, tokens, getUser, findKey }:
     .use(guard)
     .post('/login', logIn, operations.login)
     .post('/logout', logout, operations.logout)
-    .get('/me', getMe, operations.getMe)
     .get('/sessions', listSessions, operations.listSessions)
     .delete('/sessions/:id', endSession, operations.endSession)
 }

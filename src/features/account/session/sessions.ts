@@ -132,6 +132,12 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
           : new AppError('not_found', 'No such session')
       })
     },
+
+    /** Ends a user's sessions, all or all but one, in the transaction that takes the access away. */
+    async endWithin(tx: Queries, userId: number, keepSessionId?: number): Promise<void> {
+      const all = eq(sessions.userId, userId)
+      await tx.delete(sessions).where(keepSessionId === undefined ? all : and(all, ne(sessions.id, keepSessionId)))
+    },
   }
 }
 
@@ -162,10 +168,4 @@ async function requireMayLogOut(tx: Queries, actor: Actor, userId: number): Prom
   const [user] = await tx.select({ role: users.role }).from(users).where(eq(users.id, userId))
   if (!user) throw new AppError('not_found', 'No such user')
   if (user.role === 'admin') requireWithoutScopes(actor, 'end the sessions of an administrator')
-}
-
-/** Ends a user's sessions, all or all but one. */
-export async function endSessions(tx: Queries, userId: number, keepSessionId?: number): Promise<void> {
-  const all = eq(sessions.userId, userId)
-  await tx.delete(sessions).where(keepSessionId === undefined ? all : and(all, ne(sessions.id, keepSessionId)))
 }

@@ -13,10 +13,10 @@ import type { Action } from '../../operation/audit/events.ts'
 import type { Incidents } from '../../operation/audit/incidents.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
-import { type ConfirmPassword, requireSamePassword } from '../password/password.ts'
+import { type ConfirmPassword, requireSamePassword } from '../proof/confirm-password.ts'
 import { hashRecoveryCode, isEnrolled, type SecondFactor } from '../proof/second-factor.ts'
 import { forgive, type Throttle } from '../proof/throttle.ts'
-import { endSessions } from '../session/sessions.ts'
+import type { Sessions } from '../session/sessions.ts'
 
 export type TwoFactorOptions = {
   store: ReadStore
@@ -28,6 +28,7 @@ export type TwoFactorOptions = {
   throttle: Throttle
   secondFactor: SecondFactor
   confirmPassword: ConfirmPassword
+  endSessions: Sessions['endWithin']
   /** What authenticator apps show beside the account. */
   panelName(): Promise<string>
   /** Whether users of this role must have 2FA on. */
@@ -42,7 +43,7 @@ export type TwoFactor = ReturnType<typeof createTwoFactor>
 export function createTwoFactor(options: TwoFactorOptions) {
   const { store, writeAs, clock, audit, incidents, notify, throttle, secondFactor, confirmPassword, isRequired } =
     options
-  const { panelName } = options
+  const { panelName, endSessions } = options
 
   async function replaceRecoveryCodes(tx: Queries, userId: number): Promise<string[]> {
     const codes = newRecoveryCodes()
@@ -210,6 +211,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     },
 
     resetWithin,
+    requireEnrolled,
   }
 }
 
@@ -223,6 +225,6 @@ async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Prom
 }
 
 /** @throws AppError `conflict` when 2FA is off */
-export async function requireEnrolled(queries: Queries, userId: number): Promise<void> {
+async function requireEnrolled(queries: Queries, userId: number): Promise<void> {
   if (!(await isEnrolled(queries, userId))) throw new AppError('conflict', 'Two-factor authentication is off')
 }

@@ -68,6 +68,8 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
   }
 
   return {
+    requireManageable,
+
     async list(page: PageRequest, { email, name, role, status }: UserFilter = {}): Promise<Page<User>> {
       const filter = and(
         email === undefined ? undefined : contains(users.email, normalizeEmail(email)),
@@ -211,7 +213,7 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
  */
 export type RequireManageable = (queries: Queries, actor: Actor, id: number, what: string) => Promise<void>
 
-export const requireManageable: RequireManageable = async (queries, actor, id, what) => {
+const requireManageable: RequireManageable = async (queries, actor, id, what) => {
   const [user] = await queries.select({ role: users.role }).from(users).where(eq(users.id, id))
   if (!user) throw new AppError('not_found', 'No such user')
   if (user.role === 'admin') requireWithoutScopes(actor, what)

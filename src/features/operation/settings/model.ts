@@ -2,7 +2,7 @@
 import { type TSchema, t } from 'elysia'
 import { choice, closed, flag, integer, label, nullableIn, text } from '../../../http/schema.ts'
 import { isTimeZone } from '../../../mail/wording.ts'
-import { type NamedSettings, type Setting, type SettingChanges, settingEntries } from './table.ts'
+import { type NamedSettings, type Setting, type SettingChanges, settingEntries } from '../../../settings/table.ts'
 
 function schemaOf(setting: Setting): TSchema {
   const { description } = setting

@@ -3,9 +3,9 @@ import { Elysia } from 'elysia'
 import { preconditionOf, sendChanged, sendResource } from '../../../http/conditional.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
+import { nameSettings, type SettingValues } from '../../../settings/table.ts'
 import { ChangeSettings, SettingsModel, toSettingChanges } from './model.ts'
 import type { Settings } from './settings.ts'
-import { nameSettings, type SettingValues } from './table.ts'
 
 const tag = 'Settings'
 

@@ -48,7 +48,7 @@ const change = (id: number, body: object, as = ada.token) => panel.patch<Listed>
 const list = async () => (await panel.get<Listed[]>('/auth/api-keys', ada.token)).data
 const statusOf = async (key: string) => (await panel.get('/auth/me', key)).status
 async function mailsToAda() {
-  await panel.context.outbox.deliver()
+  await panel.services.outbox.deliver()
   return smtp.to(ada.email)
 }
 
@@ -159,7 +159,7 @@ describe('rotating a key', () => {
     )
     const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
     expect(data.map(({ action }) => action).slice(0, 2)).toEqual(['api_key.rotate', 'api_key.create'])
-    const stored = JSON.stringify(await panel.context.store.read.select().from(apiKeys))
+    const stored = JSON.stringify(await panel.services.store.read.select().from(apiKeys))
     for (const { key } of [old, rotated]) expect(stored).not.toContain(key)
   })
 
@@ -312,7 +312,7 @@ describe('a mail about the expiry', () => {
   const aboutExpiry = async () => (await mailsToAda()).filter(({ subject }) => subject === 'An API key expires soon')
   const pass = async (seconds: number) => {
     panel.clock.advance(seconds)
-    await panel.context.expiryNotices.send()
+    await panel.services.expiryNotices.send()
     return (await aboutExpiry()).length
   }
 

@@ -227,7 +227,7 @@ describe('allowed_cidrs', () => {
     const key = await panel.key(bob.token, { allowed_cidrs: ['203.0.113.7'], scopes: ['sites:read'] })
     await from('203.0.113.66', key)
     await from('203.0.113.7', key, '/subscriptions')
-    await panel.context.incidents.flush()
+    await panel.services.incidents.flush()
     type Entry = { result: string; reason: string; address: string }
     const { data } = await panel.get<Entry[]>('/audit-log', bob.token)
     const refused = data.filter(({ result }) => result === 'refused').map(({ reason, address }) => [reason, address])

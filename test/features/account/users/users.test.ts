@@ -262,10 +262,10 @@ describe('an activation', () => {
     [{ email: 'ada@example.com' }, 422, 'email: is not a known field'],
   ])('is not had with %j, which costs no hash', async (wrong, status, message) => {
     const { activation } = await invite()
-    const hashesBefore = panel.context.passwords.hashed
+    const hashesBefore = panel.services.passwords.hashed
     const answer = await activate(activation.token, PASSWORD, wrong)
     expect([answer.status, answer.message]).toEqual([status, message])
-    expect(panel.context.passwords.hashed).toBe(hashesBefore)
+    expect(panel.services.passwords.hashed).toBe(hashesBefore)
     expect((await activate(activation.token)).status).toBe(200)
   })
 
@@ -385,7 +385,7 @@ describe('the last active administrator', () => {
   async function lonely() {
     const panel = await startPanel()
     const admins = async () => {
-      const { rows } = await panel.context.users.list({ limit: 100, afterId: 0 })
+      const { rows } = await panel.services.users.list({ limit: 100, afterId: 0 })
       return rows.filter(({ role, status }) => role === 'admin' && status === 'active').length
     }
     return { panel, token: await panel.admin(), admins }
@@ -493,7 +493,7 @@ test('no response holds a password hash, a TOTP seed or a token’s hash', async
   const bob = await panel.customer()
   const setup = await panel.post<{ secret: string }>('/auth/2fa/setup', bob.token, { password: PASSWORD })
   const { id, activation } = await invite()
-  const row = await panel.context.users.get(bob.id)
+  const row = await panel.services.users.get(bob.id)
   expect(row.passwordHash).toStartWith('$argon2id$')
   expect(row.totpPendingSecret).toBeString()
   const secrets = [

@@ -331,7 +331,7 @@ describe('a site', () => {
     await panel.subscription(carl.id)
     const [session] = (await panel.get<{ id: number }[]>('/auth/sessions', carl.token)).data
     const principal = callerFor(carl.id, session?.id)
-    const { sites } = panel.context
+    const { sites } = panel.services
     const made = await Promise.all(Array.from({ length: 5 }, () => create(carl.token)))
     const refs = made.map(({ data }) => ({ id: data.id, subscriptionId: undefined }))
     // Through the service, for reads at every step of the deletions.

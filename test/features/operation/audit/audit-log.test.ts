@@ -34,7 +34,7 @@ const log = async (query = '', as = admin) => (await panel.get<Entry[]>(`/admin/
 const ownLog = async (as: string, query = '') => (await panel.get<Entry[]>(`/audit-log${query}`, as)).data
 const newest = async () => (await log('?limit=1'))[0]
 /** As the timer does: what was counted goes into the log. */
-const flush = () => panel.context.incidents.flush()
+const flush = () => panel.services.incidents.flush()
 /** So much later that all of it is there: the timer, which runs by itself, may have written a part before. */
 async function flushAll(): Promise<void> {
   panel.clock.advance(WINDOW_SECONDS)
@@ -148,7 +148,7 @@ describe('an entry', () => {
     await panel.post('/auth/password', carl.token, { current_password: 'wrong', new_password: 'whatever it is' })
     await panel.post('/auth/password-reset/confirm', undefined, { token: 'made-up', password: 'whatever it is' })
     await panel.post('/auth/password-reset', undefined, { email: 'nobody@example.com' })
-    await panel.context.passwordReset.flush()
+    await panel.services.passwordReset.flush()
     await flushAll()
     const failures = (await log('?limit=100')).filter(({ result }) => result === 'failure')
     const sums = new Map<string, number>()
@@ -214,8 +214,8 @@ describe('an attack', () => {
       else await own.send('POST', '/auth/login', { body: { email: carl.email, password: 'wrong' }, from })
     }
     own.clock.advance(WINDOW_SECONDS)
-    await own.context.incidents.flush()
-    const { rows } = await own.context.audit.list({ limit: 1000, afterId: 0 })
+    await own.services.incidents.flush()
+    const { rows } = await own.services.auditLog.list({ limit: 1000, afterId: 0 })
     const sumOf = (entries: typeof rows) => entries.reduce((sum, { times }) => sum + times, 0)
     for (const [action, reason, times] of [
       ['request', 'not authenticated', 940],
@@ -247,8 +247,8 @@ describe('an attack', () => {
     }
     await own.send('POST', '/auth/login', { body: { email: dora.email, password: 'wrong' }, from: '203.0.113.20' })
     own.clock.advance(WINDOW_SECONDS)
-    await own.context.incidents.flush()
-    const { rows } = await own.context.audit.list({ limit: 1000, afterId: 0 })
+    await own.services.incidents.flush()
+    const { rows } = await own.services.auditLog.list({ limit: 1000, afterId: 0 })
     const ofAttacker = rows.filter(({ address, result }) => address === attacker && result !== 'success')
     const others = ofAttacker.filter(({ details }) => details.includes('others from this address'))
     const told = new Set(
@@ -289,7 +289,7 @@ describe('an attack', () => {
     await before.send('POST', '/auth/login', { body: { email: carl.email, password: 'wrong' } })
     await before.stop()
     const after = await startPanel({ data })
-    const { rows } = await after.context.audit.list({ limit: 1, afterId: 0 })
+    const { rows } = await after.services.auditLog.list({ limit: 1, afterId: 0 })
     expect(rows).toMatchObject([{ action: 'auth.login', result: 'failure', accountId: carl.id }])
     await after.stop()
     rmSync(data, { recursive: true })

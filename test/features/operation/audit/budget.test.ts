@@ -22,7 +22,7 @@ const entries = async (action: string, as: string) =>
 
 test('each change is told or counted, with who did it, from where, and when', async () => {
   panel.clock.advance(3600)
-  await panel.context.auditSums.flush()
+  await panel.services.auditSums.flush()
   const [sum] = await entries('site.change', ada.token)
   expect(sum).toMatchObject({ actor_id: ada.id, address: '127.0.0.1' })
   expect(sum?.details).toMatchObject({ first_target_id: siteId, last_target_id: siteId })
@@ -35,14 +35,14 @@ test('each change is told or counted, with who did it, from where, and when', as
   }
   expect(counted).toBe(CHANGES)
   expect(Number(sum?.times)).toBeGreaterThan(100)
-  expect(await verifyChain(panel.context.store)).toMatchObject({ valid: true })
+  expect(await verifyChain(panel.services.store)).toMatchObject({ valid: true })
 })
 
 test('what the customer does with keys is still told one by one, and so is what an administrator does', async () => {
   await panel.post('/auth/api-keys', ada.token, { name: 'Hidden' })
   expect((await entries('api_key.create', ada.token))[0]).toMatchObject({ times: 1, details: { name: 'Hidden' } })
   await changeSite(0, await panel.admin())
-  const [newest] = (await panel.context.audit.list({ limit: 1, afterId: 0 })).rows
+  const [newest] = (await panel.services.auditLog.list({ limit: 1, afterId: 0 })).rows
   expect(newest).toMatchObject({ action: 'site.change', times: 1, accountId: ada.id, actorId: 1 })
 })
 
@@ -63,7 +63,7 @@ test('what a password alone can do again and again is summed up too, and the res
   await panel.post('/auth/api-keys', eve.token, { name: 'Hidden' })
   expect(await entries('api_key.create', eve.token)).toMatchObject([{ times: 1, details: { name: 'Hidden' } }])
   panel.clock.advance(3600)
-  await panel.context.auditSums.flush()
+  await panel.services.auditSums.flush()
   const [sum] = await entries('auth.two_factor_setup', eve.token)
   expect(sum).toMatchObject({ times: 180 - told, actor_id: eve.id })
 }, 120_000)

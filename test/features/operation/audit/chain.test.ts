@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => panel.stop())
 
-const verify = (anchor?: { id: number; hash: string }) => verifyChain(panel.context.store, anchor)
+const verify = (anchor?: { id: number; hash: string }) => verifyChain(panel.services.store, anchor)
 
 const TRIGGERS = [
   'audit_log_no_update',
@@ -124,7 +124,7 @@ describe('the chain', () => {
 
   test('shows an entry that was put below those that are too old', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect(await verify()).toMatchObject({ valid: true })
     tamper(
       `INSERT INTO audit_log (id, created_at, credential_kind, action, result, times, details, hash)
@@ -135,7 +135,7 @@ describe('the chain', () => {
 
   test('shows that there are two horizons', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     tamper('INSERT INTO audit_horizon (id, entry_id, hash) SELECT 2, entry_id, hash FROM audit_horizon')
     expect(await verify()).toMatchObject({ valid: false, reason: expect.stringContaining('more than one row') })
   })
@@ -210,7 +210,7 @@ test('the database itself refuses to change, delete or insert an entry out of or
 describe('entries that are too old', () => {
   /** @returns how many entries there are, the oldest first id */
   async function entries(): Promise<{ count: number; firstId: number }> {
-    const { rows } = await panel.context.audit.list({ limit: 1000, afterId: 0 })
+    const { rows } = await panel.services.auditLog.list({ limit: 1000, afterId: 0 })
     return { count: rows.length, firstId: rows.at(-1)?.id ?? 0 }
   }
 
@@ -221,26 +221,26 @@ describe('entries that are too old', () => {
     const token = await panel.login(ada.email)
     await panel.post('/sites', token, { domain: 'young.example' })
     const young = await head()
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect((await entries()).firstId).toBe(1)
     panel.clock.advance(12 * DAY_SECONDS)
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect((await entries()).firstId).toBe(old.id + 1)
     expect(await verify()).toMatchObject({ valid: true })
     expect(await verify(young)).toMatchObject({ valid: true })
     expect(await verify(old)).toMatchObject({ valid: false, reason: 'it is no longer kept; take a newer anchor' })
-    const { rows } = await panel.context.audit.list({ limit: 1, afterId: 0 })
+    const { rows } = await panel.services.auditLog.list({ limit: 1, afterId: 0 })
     expect(rows[0]).toMatchObject({ action: 'audit.prune', credentialKind: 'panel' })
     expect(JSON.parse(rows[0]?.details ?? '')).toEqual({ from_id: 1, through_id: old.id, through_hash: old.hash })
     // Nothing more for today.
     const before = await entries()
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect(await entries()).toEqual(before)
   })
 
   test('are all deleted where nothing else happened for long, and the next entry follows', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect((await entries()).count).toBe(1)
     expect(await verify()).toMatchObject({ valid: true, entries: 1 })
     await panel.login(ada.email)
@@ -248,20 +248,20 @@ describe('entries that are too old', () => {
   })
 
   test('are deleted in batches, however many there are', async () => {
-    await panel.context.store.write(async (tx) => {
+    await panel.services.store.write(async (tx) => {
       for (let i = 0; i < 12_000; i++)
-        await panel.context.audit.record(tx, panelItself, { action: 'request', accountId: null })
+        await panel.services.auditLog.record(tx, panelItself, { action: 'request', accountId: null })
     })
     panel.clock.advance(400 * DAY_SECONDS)
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect((await entries()).count).toBe(7)
     expect(await verify()).toMatchObject({ valid: true, entries: 7 })
   }, 120_000)
 
   test('are left for the next time after the batch under way, when the panel stops', async () => {
-    await panel.context.store.write(async (tx) => {
+    await panel.services.store.write(async (tx) => {
       for (let i = 0; i < 5000; i++)
-        await panel.context.audit.record(tx, panelItself, { action: 'request', accountId: null })
+        await panel.services.auditLog.record(tx, panelItself, { action: 'request', accountId: null })
     })
     panel.clock.advance(400 * DAY_SECONDS)
     using database = new Database(`${panel.data}/ncp.db`, { readonly: true })
@@ -269,16 +269,16 @@ describe('entries that are too old', () => {
     const before = firstId()
     let asked = 0
     const stopping = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => ++asked > 1 })
-    await panel.context.retention.prune(stopping)
+    await panel.services.auditRetention.prune(stopping)
     expect(firstId()).toBe(before + 2000)
     expect(await verify()).toMatchObject({ valid: true })
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     expect(firstId()).toBeGreaterThan(before + 5000)
   }, 120_000)
 
   test('still can not be taken out of the middle', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
-    await panel.context.retention.prune()
+    await panel.services.auditRetention.prune()
     await panel.login(ada.email)
     using database = new Database(`${panel.data}/ncp.db`)
     expect(() => database.run('DELETE FROM audit_log')).toThrow('audit_log is append-only')

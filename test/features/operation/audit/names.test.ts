@@ -39,12 +39,12 @@ test('every setting is logged under the name that the API takes', async () => {
     if (typeof value === 'boolean') changes[name] = !value
   }
   expect((await panel.patch('/admin/settings', await panel.key(admin), changes)).status).toBe(200)
-  const [entry] = (await panel.context.audit.list({ limit: 1, afterId: 0 })).rows
+  const [entry] = (await panel.services.auditLog.list({ limit: 1, afterId: 0 })).rows
   expect([entry?.action, JSON.parse(entry?.details ?? '')]).toEqual([
     'settings.change',
     Object.fromEntries(Object.entries(changes).filter(([name, value]) => value !== before[name])),
   ])
-  await panel.context.settings.change(
+  await panel.services.settings.change(
     { kind: 'operator' },
     { requireTwoFactor: 'nobody', requireCodeForApiKeys: false },
   )
@@ -73,7 +73,7 @@ test('every detail of what a panel does has the name of a field in the document'
   const documented = new Set(
     operations.flatMap(({ body, answers }) => [...(body ? [body] : []), ...answers].flatMap(namesIn)),
   )
-  const logged = (await panel.context.audit.list({ limit: 1000, afterId: 0 })).rows.flatMap(({ action, details }) =>
+  const logged = (await panel.services.auditLog.list({ limit: 1000, afterId: 0 })).rows.flatMap(({ action, details }) =>
     Object.keys(JSON.parse(details)).map((name) => `${action}: ${name}`),
   )
   expect(logged).toContain('api_key.rotate: key_prefix')
@@ -95,7 +95,7 @@ describe('the reason of a failure or a refusal', () => {
       await panel.get('/sites', await panel.key(ada.token, { allowed_cidrs: ['192.0.2.1'] })),
     ]
     panel.clock.advance(600)
-    await panel.context.incidents.flush()
+    await panel.services.incidents.flush()
     const logged = [...(await entries('auth.login')), ...(await entries('request'))].flatMap(
       ({ reason }) => reason ?? [],
     )

@@ -1,5 +1,5 @@
 /** Every setting of an installation, once: its name outside, what it may be, what it is until an administrator changes it. */
-import { LANGUAGES } from '../../../mail/wording.ts'
+import { LANGUAGES } from '../mail/wording.ts'
 
 type Common = {
   /** What the setting is called outside: in the API and in the audit log. */

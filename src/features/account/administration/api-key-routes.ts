@@ -6,9 +6,9 @@ import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, idParams, integerText, toInteger } from '../../../http/schema.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
+import { ApiKeyModel, toApiKey } from '../api-keys/model.ts'
 import type { Users } from '../users/users.ts'
-import type { ApiKeys } from './api-keys.ts'
-import { ApiKeyModel, toApiKey } from './model.ts'
 
 const tag = 'Users'
 

@@ -7,8 +7,8 @@ import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, idParams, integerText, toInteger } from '../../../http/schema.ts'
 import { SessionModel, toSession } from '../model.ts'
+import type { Sessions } from '../session/sessions.ts'
 import type { Users } from '../users/users.ts'
-import type { Sessions } from './sessions.ts'
 
 const tag = 'Users'
 

@@ -1,0 +1,14 @@
+/** What a caller is told of the credential that calls. */
+import type { Module } from '../../../module.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
+import type { Users } from '../users/users.ts'
+import { meRoutes } from './routes.ts'
+
+export type MeNeeds = { users: Users; apiKeys: ApiKeys }
+
+export function meModule({ users, apiKeys }: MeNeeds) {
+  return {
+    services: {},
+    routes: ({ guard }) => [meRoutes({ guard, getUser: users.get, findKey: apiKeys.find })],
+  } satisfies Module
+}
