@@ -32,6 +32,7 @@ import { createRequestCounters } from './metrics/requests.ts'
 import type { Module } from './module.ts'
 import { createStoredSettings, readSettings } from './settings/stored.ts'
 import { requireOwnDirectory, requireOwnKey } from './system/private-file.ts'
+import { uses } from './system/workarounds.ts'
 import { BACKUP_THREAD, DISK_THREAD } from './threads.ts'
 import type { Certificate } from './tls/pem.ts'
 
@@ -63,7 +64,8 @@ export async function openPlatform({ config, clock, log, panelProcess }: Platfor
   const store = openStore(paths.database, clock.now(), {
     isNew: !existsSync(paths.totpKey),
     isPanel: panelProcess !== undefined,
-    diskThread: DISK_THREAD,
+    mapsIndex: uses(config, 'wal-index'),
+    ...(uses(config, 'disk-thread') && { diskThread: DISK_THREAD }),
     log: storageLog,
     ...(panelProcess && { onLost: panelProcess.onLostDisk }),
   })
@@ -83,6 +85,7 @@ export async function openPlatform({ config, clock, log, panelProcess }: Platfor
   const panelName = async () => (await readSettings(store.read)).panelName ?? defaultName
   const mailer = configuredMailer(config, panelName)
   const outbox = createOutbox({ store, clock, deletableBefore, log: storageLog, secretBox, mailer })
+  const givesWay = uses(config, 'thread-priority')
   const backups = createBackupSchedule({
     clock,
     log,
@@ -95,6 +98,7 @@ export async function openPlatform({ config, clock, log, panelProcess }: Platfor
         nowMs: clock.now(),
         version,
         keep,
+        givesWay,
       }),
   })
 
@@ -117,7 +121,10 @@ export async function openPlatform({ config, clock, log, panelProcess }: Platfor
       probe: () => probe(store),
       storedSettings,
       // One more than there are cores: it is there to be computed while the event loop sees to the one that is done.
-      passwords: createPasswords({ concurrent: availableParallelism() + 1, queued: QUEUED_HASHES }),
+      passwords: createPasswords(
+        { concurrent: availableParallelism() + 1, queued: QUEUED_HASHES },
+        { isNative: uses(config, 'native-argon2'), givesWay },
+      ),
       tokens,
       secretBox,
       /** What the panel is called in emails and authenticator apps. */

@@ -1,7 +1,11 @@
 /** The house rules that a machine can hold: which way imports run, and who may touch what. */
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { filesIn, type Import, importsIn, layerOf, runsUp, sourceOf } from '../scripts/imports.ts'
+import { WORKAROUNDS } from '../src/system/workarounds.ts'
 
+const root = join(import.meta.dir, '..')
 const files = filesIn('src')
 const imports = importsIn('src')
 
@@ -117,6 +121,31 @@ test('queries are told in the words that every engine has, and run by db/stateme
   ]
   for (const pattern of ofOneEngine) {
     expect(above.filter((file) => pattern.test(sourceOf(file)))).toEqual([])
+  }
+})
+
+test('only system/ calls into the C library, and only marked folders know what the runtime lacks', () => {
+  const outside = (rule: RegExp, ...folders: string[]) =>
+    files.filter((file) => rule.test(sourceOf(file)) && !folders.some((folder) => file.startsWith(folder)))
+  expect(outside(/['"]bun:ffi['"]/, 'src/system/')).toEqual([])
+  expect(outside(/from '[^']*\/libc\.ts'/, 'src/system/')).toEqual([])
+  expect(outside(/mapped-file\.ts'/, 'src/db/sqlite/fast/')).toEqual([])
+  expect(outside(/\bsetPriority\b/, 'src/system/')).toEqual([])
+  expect(files.some((file) => file.startsWith('src/db/sqlite/fast/'))).toBeTrue()
+})
+
+test('every workaround has a row that names its upstream issue, or says that there is none, and its test', () => {
+  const [, table = ''] = sourceOf('src/system/README.md').split(/^\| switch .*$/m)
+  const rows = table
+    .slice(0, table.indexOf('\n\n'))
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+  expect(rows.map((row) => /^\| `([a-z0-9-]+)`/.exec(row)?.[1])).toEqual([...WORKAROUNDS])
+  for (const row of rows) {
+    expect(row).toMatch(/https:\/\/github\.com\/[\w-]+\/[\w-]+\/(issues|pull)\/\d+|no upstream issue known/)
+    const tests = [...row.matchAll(/`(test\/[^`]+)`/g)].map(([, path]) => `${path}`)
+    expect(tests.length).toBeGreaterThan(0)
+    for (const path of tests) expect(existsSync(join(root, path))).toBeTrue()
   }
 })
 

@@ -3,10 +3,10 @@ import { closeSync, fdatasync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { backupName } from './catalogue.ts'
-import { type CreateBackupOptions, unfinishedDatabase } from './create.ts'
+import { unfinishedDatabase } from './create.ts'
 import { DATABASE } from './files.ts'
 import { untold } from './progress.ts'
-import type { WorkerAnswer } from './worker.ts'
+import type { BackupJob, WorkerAnswer } from './worker.ts'
 
 const settle = promisify(fdatasync)
 const SETTLE_MS = 5
@@ -18,7 +18,7 @@ const SETTLE_MS = 5
  */
 export async function runBackup(
   thread: URL,
-  options: CreateBackupOptions,
+  options: BackupJob,
   tell = untold,
 ): Promise<{ name: string; bytes: number }> {
   const worker = new Worker(thread, { smol: true })

@@ -13,6 +13,7 @@ import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 import { shareDirectory } from '../db/sqlite/data-lock.ts'
 import { auditProblems } from '../features/operation/audit/prove-file.ts'
+import { uses } from '../system/workarounds.ts'
 import { BACKUP_THREAD } from '../threads.ts'
 import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
@@ -37,7 +38,8 @@ export function addBackup(program: Command): void {
       const release = shareDirectory(config.data)
       try {
         const directory = backupDirectory(config)
-        const options = { data: config.data, directory, nowMs: systemClock.now(), version, keep }
+        const givesWay = uses(config, 'thread-priority')
+        const options = { data: config.data, directory, nowMs: systemClock.now(), version, keep, givesWay }
         const { name } = await withProgress(json === true, (tell) => runBackup(BACKUP_THREAD, options, tell))
         const made = readBackup(join(directory, name))
         if (json) printJson(toJson(made))

@@ -14,6 +14,7 @@ import { supervise } from '../lifecycle/supervise.ts'
 import { warnOfSpace } from '../lifecycle/warn-of-space.ts'
 import { openPanel, type Panel } from '../panel.ts'
 import { exitAtOnce } from '../system/exit.ts'
+import { uses } from '../system/workarounds.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
 import { type Listener, openListener } from '../tls/listener.ts'
@@ -101,7 +102,12 @@ function open(panel: Panel, certificate: Certificate | undefined): Listener {
   let listener: Listener | undefined
   const app = createApp(panel, (request) => listener?.peerAddress(request))
   try {
-    listener = openListener(app.fetch, { host, port, tls: certificate })
+    listener = openListener(app.fetch, {
+      host,
+      port,
+      tls: certificate,
+      handsOver: uses(panel.config, 'port-handover'),
+    })
     return listener
   } catch (error) {
     throw listenError(error, host, port, labelOf(panel.config, 'host'))

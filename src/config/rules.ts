@@ -30,6 +30,17 @@ export function oneOf<const Values extends readonly string[]>(...values: Values)
   }
 }
 
+/** Any of the names, separated by commas; `all` stands for every one of them. */
+export function someOf<const Names extends readonly string[]>(...names: Names) {
+  return (value: string): Names[number][] => {
+    const listed = value.split(',').flatMap((entry) => entry.trim() || [])
+    if (!listed.every((name) => name === 'all' || names.includes(name))) {
+      throw new Error(`must be names, separated by commas, out of ${names.join(', ')}, or all`)
+    }
+    return names.filter((name) => listed.includes('all') || listed.includes(name))
+  }
+}
+
 /** Addresses and CIDR ranges, separated by commas. */
 export function addressRanges(value: string): string[] {
   const ranges = value.split(',').flatMap((entry) => entry.trim() || [])

@@ -1,20 +1,9 @@
 /** Every setting of the program: its key, its default, how it is read, and the help that `--help` prints. */
-import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
 import { type MailServer, parseMailServer } from '../mail/server.ts'
 import { type BrowserConfig, browserSettings } from './browsers.ts'
+import { type DiagnosticConfig, diagnosticSettings } from './diagnostics.ts'
 import { type MetricsConfig, metricsSettings } from './metrics.ts'
-import {
-  addressRanges,
-  domainNames,
-  email,
-  httpsUrl,
-  integer,
-  oneOf,
-  publicUrl,
-  sender,
-  text,
-  trueOrFalse,
-} from './rules.ts'
+import { addressRanges, domainNames, email, httpsUrl, integer, publicUrl, sender, text, trueOrFalse } from './rules.ts'
 
 type OwnConfig = {
   data: string
@@ -43,12 +32,9 @@ type OwnConfig = {
   drainDelaySeconds: number
   drainSeconds: number
   backupDir: string | undefined
-  logLevel: LogLevel
-  logFormat: 'auto' | 'json' | 'text'
-  logFile: string | undefined
 }
 
-export type Config = OwnConfig & BrowserConfig & MetricsConfig
+export type Config = OwnConfig & BrowserConfig & MetricsConfig & DiagnosticConfig
 
 export type Setting<Value> = {
   /** The environment variable. */
@@ -271,25 +257,5 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     help: 'directory for backups, created with mode 0700 (default: backups in the data directory)',
   },
   ...metricsSettings,
-  logLevel: {
-    env: 'NCP_LOG_LEVEL',
-    type: 'text',
-    default: 'info',
-    parse: oneOf(...LOG_LEVELS),
-    help: 'debug, info, warn, error or silent',
-  },
-  logFormat: {
-    env: 'NCP_LOG_FORMAT',
-    type: 'text',
-    default: 'auto',
-    parse: oneOf('auto', 'json', 'text'),
-    help: 'json, text for people, or auto: text on a terminal, json anywhere else',
-  },
-  logFile: {
-    env: 'NCP_LOG_FILE',
-    type: 'text',
-    default: undefined,
-    parse: text,
-    help: 'file to append the log to, created with mode 0600 (default: standard error)',
-  },
+  ...diagnosticSettings,
 }

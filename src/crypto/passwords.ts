@@ -1,6 +1,6 @@
 /** Password hashing: argon2id at OWASP's parameters, in a bounded queue, the same work for every kind of refusal. */
 import { AppError } from '../core/errors.ts'
-import { type Argon2, loadArgon2 } from './argon2.ts'
+import { type Argon2, type Argon2Options, loadArgon2 } from './argon2.ts'
 
 /** OWASP Password Storage Cheat Sheet: m = 19 MiB, t = 2, p = 1 (Bun's p is always 1). */
 const ARGON2ID = { memoryCost: 19_456, timeCost: 2 }
@@ -44,14 +44,17 @@ export type Passwords = {
  * @param limits.concurrent hashes at one time. Those beyond the cores wait for a thread of the runtime
  * @param limits.queued hashes that may wait in each line; beyond, the caller gets 503 (ASVS V15.2.2)
  */
-export function createPasswords(limits: { concurrent: number; queued: number }): Passwords {
+export function createPasswords(
+  limits: { concurrent: number; queued: number },
+  options: Argon2Options = { isNative: true, givesWay: true },
+): Passwords {
   const lines: Record<Line, (() => void)[]> = { known: [], unknown: [] }
   let running = 0
   let hashed = 0
   let argon2: Promise<Argon2> | undefined
 
   function loaded(): Promise<Argon2> {
-    argon2 ??= loadArgon2()
+    argon2 ??= loadArgon2(options)
     return argon2
   }
 

@@ -5,6 +5,7 @@ import { isLostDisk } from '../db/failures.ts'
 import type { ProcessLog } from '../log/log.ts'
 import type { Panel } from '../panel.ts'
 import type { ServiceManager } from '../system/notify-socket.ts'
+import { uses } from '../system/workarounds.ts'
 import { certificateOf } from '../tls/certificate.ts'
 import { startIssuance } from '../tls/issuance.ts'
 import { isIssued } from '../tls/issued.ts'
@@ -42,7 +43,14 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   const { config, clock } = panel
   const status = `serving on ${origin}`
   const { notifySocket, watchdogMs } = readServiceManager()
-  const manager = notifySocket === undefined ? undefined : await connect(notifySocket)
+  const notifies = uses(config, 'notify')
+  const manager = notifySocket === undefined || !notifies ? undefined : await connect(notifySocket)
+  if (notifySocket !== undefined && !notifies) {
+    log.warn(
+      {},
+      'notify is turned off: systemd is not told that the panel serves, and ends it. Its unit needs Type=exec and WatchdogSec=0',
+    )
+  }
 
   let files = config
   const keeper =

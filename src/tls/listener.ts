@@ -19,13 +19,19 @@ export type Listener = ReturnType<typeof openListener>
 /** By then every connection to a replaced certificate has had an answer with `Connection: close`, or was idle. */
 const RETIREMENT_MS = 2 * IDLE_TIMEOUT_SECONDS * 1000
 
+export type ListenerOptions = ListenOptions & {
+  /** Whether a new certificate may take the port over; else the port is closed for a moment. */
+  handsOver: boolean
+}
+
 /** @throws Error when the port is taken or the certificate unusable */
-export function openListener(fetch: Fetch, options: ListenOptions) {
+export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOptions) {
   let current = start(fetch, options)
   const port = current.port ?? options.port
   const servers = new Set([current])
   let sharedPort: SharedPort | undefined
   let isDraining = false
+  let served = options.tls
 
   function stop(server: Server): Promise<void> {
     const stopping = server.stop()
@@ -33,6 +39,34 @@ export function openListener(fetch: Fetch, options: ListenOptions) {
     return stopping.then(() => {
       servers.delete(server)
     })
+  }
+
+  /** The newer listener is there before the older one is closed. */
+  async function takeOver(tls: Tls): Promise<void> {
+    // Loaded when it is needed, which may be never.
+    sharedPort ??= (await import('../system/shared-port.ts')).sharePort(port)
+    if (isDraining) return
+    const previous = current
+    current = sharedPort.takeOver(() => start(fetch, { ...options, port, tls, reusePort: true }))
+    servers.add(current)
+    previous.retire()
+    setTimeout(stop, RETIREMENT_MS, previous).unref()
+  }
+
+  /** The older listener is closed first. A client that connects at that moment is refused, or reset, and has to try again. */
+  function reopen(tls: Tls): void {
+    if (isDraining) return
+    current.retire()
+    void stop(current)
+    try {
+      current = start(fetch, { ...options, port, tls })
+      served = tls
+    } catch (error) {
+      current = start(fetch, { ...options, port, tls: served })
+      throw error
+    } finally {
+      servers.add(current)
+    }
   }
 
   return {
@@ -47,14 +81,8 @@ export function openListener(fetch: Fetch, options: ListenOptions) {
      * @throws Error when the certificate is unusable, or the system can't do it; then all stays as it was
      */
     async changeCertificate(tls: Tls): Promise<void> {
-      // Loaded when it is needed, which may be never.
-      sharedPort ??= (await import('../system/shared-port.ts')).sharePort(port)
-      if (isDraining) return
-      const previous = current
-      current = sharedPort.takeOver(() => start(fetch, { ...options, port, tls, reusePort: true }))
-      servers.add(current)
-      previous.retire()
-      setTimeout(stop, RETIREMENT_MS, previous).unref()
+      if (handsOver) await takeOver(tls)
+      else reopen(tls)
     },
 
     /** Every answer from now on tells its client to come back on a new connection. */

@@ -79,6 +79,7 @@ describe('a file', () => {
       log_level = "debug"
       log_format = "text"
       log_file = "/var/log/ncp.log"
+      disable_workarounds = ["wal-index"]
       smtp_url_file = "${written('smtp', SMTP_URL)}"
     `
     const named = [...toml.matchAll(/^ *(\w+) = /gm)].map(([, name = '']) => name)

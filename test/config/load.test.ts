@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ConfigError, loadConfig } from '../../src/config/load.ts'
 import { type Config, schema } from '../../src/config/schema.ts'
+import { WORKAROUNDS } from '../../src/system/workarounds.ts'
 
 type Environment = Record<string, string>
 
@@ -96,6 +97,7 @@ describe('a value', () => {
       logLevel: ['debug', 'debug'],
       logFormat: ['text', 'text'],
       logFile: ['/var/log/ncp/ncp.log', '/var/log/ncp/ncp.log'],
+      disableWorkarounds: ['notify, disk-thread', ['disk-thread', 'notify']],
     }
     const keys = Object.keys(values) as (keyof Config)[]
     expect(keys.sort()).toEqual((Object.keys(schema) as (keyof Config)[]).sort())
@@ -110,6 +112,11 @@ describe('a value', () => {
     const config = loadConfig({}, environment)
     expect(Object.keys(config).sort()).toEqual(keys.sort())
     expect({ ...config }).toMatchObject({ ...expected, acmeDomains: [], tls: true })
+  })
+
+  test('of workarounds to disable can be all of them', () => {
+    expect(loadConfig({}, { NCP_DISABLE_WORKAROUNDS: 'all' }).disableWorkarounds).toEqual([...WORKAROUNDS])
+    expect(loadConfig({}, { NCP_DISABLE_WORKAROUNDS: '' }).disableWorkarounds).toEqual([])
   })
 
   test('is not taken from a variable of another program', () => {
@@ -133,6 +140,10 @@ describe('is refused:', () => {
     [{ NCP_TLS: 'no' }, 'NCP_TLS: must be one of true, false'],
     [{ NCP_LOG_LEVEL: 'INFO' }, 'NCP_LOG_LEVEL: must be one of debug, info, warn, error, silent'],
     [{ NCP_DATA: '' }, 'NCP_DATA: must not be empty'],
+    [
+      { NCP_DISABLE_WORKAROUNDS: 'notify,mmap' },
+      'NCP_DISABLE_WORKAROUNDS: must be names, separated by commas, out of wal-index, disk-thread, port-handover, thread-priority, native-argon2, notify, clock-status, or all',
+    ],
     [{ NCP_HOST: '' }, 'NCP_HOST: must not be empty'],
     [{ NCP_ADMIN_EMAIL: 'root' }, 'NCP_ADMIN_EMAIL: must be an email address'],
     [

@@ -8,6 +8,7 @@ import { openStore } from '../../src/db/sqlite/store.ts'
 import type { Store } from '../../src/db/store.ts'
 import { settings } from '../../src/db/tables.ts'
 import { newDirectory } from '../harness/directory.ts'
+import { mapsIndex } from '../harness/workarounds.ts'
 
 const MOST_WAITING = 1000
 
@@ -16,7 +17,7 @@ let store: Store
 let other: Database
 beforeEach(() => {
   directory = newDirectory()
-  store = openStore(join(directory, 'ncp.db'), 0)
+  store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })
   other = new Database(join(directory, 'ncp.db'))
   other.run('BEGIN IMMEDIATE')
 })
@@ -70,5 +71,5 @@ test('a store that is closed while writes wait writes them before', async () => 
   await closing
   expect(await Promise.all(written)).toHaveLength(50)
   expect(other.query('SELECT count(*) AS n FROM settings').get()).toEqual({ n: 50 })
-  store = openStore(join(directory, 'ncp.db'), 0)
+  store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })
 })

@@ -7,12 +7,13 @@ import { openStore } from '../../src/db/sqlite/store.ts'
 import type { Queries, Store } from '../../src/db/store.ts'
 import { settings, users } from '../../src/db/tables.ts'
 import { newDirectory } from '../harness/directory.ts'
+import { mapsIndex } from '../harness/workarounds.ts'
 
 let directory: string
 let store: Store
 beforeEach(() => {
   directory = newDirectory()
-  store = openStore(join(directory, 'ncp.db'), 0)
+  store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })
 })
 afterEach(async () => {
   await store.close()
@@ -129,7 +130,7 @@ test('a write waits for the lock of another process without stopping the reader,
 
 test('a closed store is whole in its one file', async () => {
   const path = join(directory, 'closed.db')
-  const closing = openStore(path, 0)
+  const closing = openStore(path, 0, { mapsIndex })
   await closing.write(async (tx) => put(tx, 'a'))
   await closing.close()
   copyFileSync(path, join(directory, 'copy.db'))

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Answer, RequestOptions } from './panel.ts'
+import { workaroundEnvironment } from './workarounds.ts'
 
 type Environment = Record<string, string>
 
@@ -14,7 +15,7 @@ const REPOSITORY = resolve(import.meta.dir, '../..')
 const BINARY = join(REPOSITORY, 'dist/ncp')
 const SOURCES = ['src', 'deploy', 'drizzle', 'release', 'package.json', 'bun.lock', 'build.ts']
 /** Nothing of the developer's shell, no NCP_*, no proxy, no BUN_OPTIONS, and nothing of a panel on this machine. */
-const CLEAN_ENVIRONMENT: Environment = { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null' }
+const CLEAN_ENVIRONMENT: Environment = { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment }
 /** Far above what any step takes: it ends a test that hangs and decides nothing else. */
 const DEADLINE_MS = 15_000
 

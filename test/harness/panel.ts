@@ -13,6 +13,7 @@ import { createTestClock } from './clock.ts'
 import { sharedConformance } from './conformance.ts'
 import { newDirectory } from './directory.ts'
 import { noLog } from './log.ts'
+import { workaroundEnvironment } from './workarounds.ts'
 
 /** Far above what a test sends; a test of limits sets its own. */
 const NO_LIMIT = 1_000_000
@@ -60,7 +61,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
   const data = overrides.data ?? newDirectory()
   const clock = createTestClock()
   const config: Config = {
-    ...loadConfig({}, {}),
+    ...loadConfig({}, workaroundEnvironment),
     host: '127.0.0.1',
     port: 0,
     trustedProxies: ['127.0.0.1'],

@@ -3,12 +3,14 @@ import { openStore } from '../../src/db/sqlite/store.ts'
 import { settings } from '../../src/db/tables.ts'
 import { exitAtOnce } from '../../src/system/exit.ts'
 import { DISK_THREAD } from '../../src/threads.ts'
+import { mapsIndex } from './workarounds.ts'
 
 const [path = '', isAside] = process.argv.slice(2)
 const tell = (...words: unknown[]) => process.stdout.write(`${words.join(' ')}\n`)
 const log = (fields: object, message: string) => tell('log', message, JSON.stringify(fields))
 
 const store = openStore(path, 0, {
+  mapsIndex,
   ...(isAside === 'aside' && { diskThread: DISK_THREAD }),
   log: { info: log, warn: log, error: log },
   onLost: () => {

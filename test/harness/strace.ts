@@ -2,6 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { workaroundEnvironment } from './workarounds.ts'
 
 /** Some containers have it and don't let it. */
 export const canTrace =
@@ -134,7 +135,7 @@ async function attach(pid: number, settings: string[], { isWhole = true } = {}):
 async function strace(settings: string[], command: string[], { cwd, environment }: TraceOptions): Promise<Traced> {
   const child = Bun.spawn(['strace', '-qq', '-y', ...settings, ...command], {
     cwd,
-    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...environment },
+    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment, ...environment },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -1,5 +1,6 @@
 /** A command on a pseudo-terminal, as a person runs it: what the screen shows, and what is typed. */
 import { type Installation, until } from './binary.ts'
+import { workaroundEnvironment } from './workarounds.ts'
 
 type Options = {
   /** What is typed, in turn, each once its question is on the screen. */
@@ -15,7 +16,13 @@ export async function onTerminal(here: Installation, args: string[], options: Op
   const decoder = new TextDecoder()
   const child = Bun.spawn(['./ncp', ...args], {
     cwd: here.directory,
-    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', TERM: 'xterm-256color', ...environment },
+    env: {
+      PATH: '/usr/bin:/bin',
+      NCP_CONFIG: '/dev/null',
+      ...workaroundEnvironment,
+      TERM: 'xterm-256color',
+      ...environment,
+    },
     terminal: {
       cols: columns,
       rows: 50,

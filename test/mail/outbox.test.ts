@@ -18,6 +18,7 @@ import { createTestClock, type TestClock } from '../harness/clock.ts'
 import { newDirectory } from '../harness/directory.ts'
 import { createTestLog, type TestLog } from '../harness/log.ts'
 import { type Smtp, startSmtp } from '../harness/smtp.ts'
+import { mapsIndex } from '../harness/workarounds.ts'
 
 const HOUR = 3600
 const key = randomBytes(32)
@@ -32,7 +33,7 @@ let deletableBefore: () => number
 beforeEach(async () => {
   directory = newDirectory('ncp-outbox-')
   clock = createTestClock()
-  store = openStore(join(directory, 'ncp.db'), clock.now())
+  store = openStore(join(directory, 'ncp.db'), clock.now(), { mapsIndex })
   smtp = await startSmtp()
   log = createTestLog()
   deletableBefore = clock.now

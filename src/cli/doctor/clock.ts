@@ -2,13 +2,15 @@
 import { join } from 'node:path'
 import { newestAuditEntryAt } from '../../db/sqlite/newest.ts'
 import { isClockSynchronised } from '../../system/clock-discipline.ts'
+import { uses } from '../../system/workarounds.ts'
 import { humanTime } from '../units.ts'
 import { holdsPanel } from './data-directory.ts'
 import { type Finding, failed, orOk, type Situation, warning } from './finding.ts'
 
 const AHEAD_MS = 60_000
 
-export function checkClock({ config: { data }, clock }: Situation): Finding[] {
+export function checkClock({ config, clock }: Situation): Finding[] {
+  const { data } = config
   const problems: Finding[] = []
   const now = clock.now()
   const newest = holdsPanel(data) ? newestAuditEntryAt(join(data, 'ncp.db')) : undefined
@@ -20,7 +22,7 @@ export function checkClock({ config: { data }, clock }: Situation): Finding[] {
       ),
     )
   }
-  if (isClockSynchronised() === false) {
+  if (uses(config, 'clock-status') && isClockSynchronised() === false) {
     problems.push(
       warning(
         'nothing keeps the clock right (NTP), and codes of two-factor authentication depend on it',

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { readdirSync } from 'node:fs'
 import { type Installation, install } from '../../harness/binary.ts'
 import { canTrace } from '../../harness/strace.ts'
+import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -28,7 +29,12 @@ describe.skipIf(!canTrace)('a sync of a growing backup that fails', () => {
         ...['strace', '-f', '-o', '/dev/null', '-e', 'trace=fdatasync', '-e', 'inject=fdatasync:error=EIO:when=1'],
         ...['./ncp', 'backup', 'create'],
       ],
-      { cwd: here.directory, env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null' }, stdout: 'pipe', stderr: 'pipe' },
+      {
+        cwd: here.directory,
+        env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment },
+        stdout: 'pipe',
+        stderr: 'pipe',
+      },
     )
     const [stdout, stderr, exitCode] = await Promise.all([
       new Response(child.stdout).text(),

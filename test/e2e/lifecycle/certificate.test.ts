@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
 import { openConnection } from '../../harness/connection.ts'
+import { allWorkarounds } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -72,7 +73,7 @@ function load(port: number, { keepAlive }: { keepAlive: boolean }) {
 
 test('is taken at SIGHUP, again and again, without one failed request', async () => {
   const first = await issue('first')
-  panel = await serveGiven(NO_LIMIT)
+  panel = await serveGiven({ ...NO_LIMIT, ...allWorkarounds })
   const { port } = panel
   const clients = [true, true, true, false, false, false].map((keepAlive) => load(port, { keepAlive }))
   const everyoneSaw = (fingerprint: string) => clients.every(({ seen }) => (seen.get(fingerprint) ?? 0) > 5)
@@ -87,6 +88,26 @@ test('is taken at SIGHUP, again and again, without one failed request', async ()
   await Promise.all(clients.map(({ end }) => end()))
   // Nobody was sent back to a certificate that had been replaced.
   for (const { seen } of clients) expect(seen.size).toBe(4)
+})
+
+test('is taken by a port that is opened anew where the hand-over is turned off, and a bad one changes nothing', async () => {
+  await issue('closed')
+  panel = await serveGiven({ NCP_DISABLE_WORKAROUNDS: 'port-handover' })
+  const { port, stderr } = panel
+  for (const name of ['opened', 'opened-again']) {
+    const kept = await openConnection(port, { tls: true })
+    await kept.get('/livez')
+    const fingerprint = await issue(name)
+    panel.signal('SIGHUP')
+    await until('the line in the log', () => stderr().includes(`"fingerprint":"${fingerprint}"`))
+    expect(await servedBy(panel)).toBe(fingerprint)
+    kept.close()
+  }
+  const good = await servedBy(panel)
+  writeFileSync(here.path('given', 'cert.pem'), 'half a file')
+  panel.signal('SIGHUP')
+  await until('the complaint', () => stderr().includes('certificate not changed: the one in use stays'))
+  expect(await servedBy(panel)).toBe(good)
 })
 
 test('changes nothing about the port being one panel’s alone', async () => {

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { PASSWORD } from '../../harness/panel.ts'
+import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 const KILLS = Number(process.env.NCP_TEST_KILLS ?? 6)
 // A first run compiles the binary.
@@ -28,7 +29,7 @@ const upTo = (most: number) => Math.floor(Math.random() * (most + 1))
 async function killWhileStarting({ directory }: Installation): Promise<void> {
   const child = Bun.spawn(['./ncp', 'serve', '--port', '0'], {
     cwd: directory,
-    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null' },
+    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment },
     stdout: 'ignore',
     stderr: 'ignore',
   })

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
 import { canTrace, failSyncs } from '../../harness/strace.ts'
+import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -133,7 +134,7 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
         ...['strace', '-f', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync'],
         ...['-e', 'inject=fsync,fdatasync:error=EIO', './ncp', 'user', 'list'],
       ],
-      { cwd: here.directory, env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null' } },
+      { cwd: here.directory, env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment } },
     )
     expect([command.exitCode, command.stdout.toString()]).toEqual([4, ''])
     expect(command.stderr.toString()).toMatch(/^ncp: the disk does not keep what is written to data\/ncp\.db \(EIO/)

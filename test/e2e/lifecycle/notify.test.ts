@@ -9,6 +9,7 @@ import { startHeartbeat } from '../../../src/lifecycle/heartbeat.ts'
 import { type Installation, install, until } from '../../harness/binary.ts'
 import { createTestLog } from '../../harness/log.ts'
 import { type NotifySocket, openNotifySocket } from '../../harness/notify-socket.ts'
+import { allWorkarounds, mapsIndex } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -31,7 +32,7 @@ describe.each(['a path', 'an abstract name'])('on %s', (kind) => {
     const address = kind === 'a path' ? here.path('notify') : `@ncp-test-${process.pid}`
     socket = openNotifySocket(address)
     const { messages } = socket
-    const panel = await here.serve([], { NOTIFY_SOCKET: address })
+    const panel = await here.serve([], { ...allWorkarounds, NOTIFY_SOCKET: address })
     const ready = `READY=1\nSTATUS=serving on ${panel.origin}`
     expect(messages()).toEqual([ready])
 
@@ -52,14 +53,24 @@ describe.each(['a path', 'an abstract name'])('on %s', (kind) => {
 test('is silent when the start fails', async () => {
   socket = openNotifySocket(here.path('silent'))
   const running = await here.serve()
-  const environment = { NOTIFY_SOCKET: here.path('silent') }
+  const environment = { ...allWorkarounds, NOTIFY_SOCKET: here.path('silent') }
   const { exitCode } = await here.run(['serve', '--data', 'second', '--port', `${running.port}`], { environment })
   expect([exitCode, socket.messages()]).toEqual([1, []])
   await running.stop()
 })
 
+test('is silent where it is turned off, and the log names what the unit needs', async () => {
+  socket = openNotifySocket(here.path('off'))
+  const panel = await here.serve([], { NOTIFY_SOCKET: here.path('off'), NCP_DISABLE_WORKAROUNDS: 'notify' })
+  expect(panel.stderr()).toContain('Its unit needs Type=exec and WatchdogSec=0')
+  expect(await panel.stop()).toBe(0)
+  expect(socket.messages()).toEqual([])
+})
+
 test('refuses an address that is none', async () => {
-  const { exitCode, stderr } = await here.run(['serve', '--port', '0'], { environment: { NOTIFY_SOCKET: 'notify' } })
+  const { exitCode, stderr } = await here.run(['serve', '--port', '0'], {
+    environment: { ...allWorkarounds, NOTIFY_SOCKET: 'notify' },
+  })
   expect(stderr).toEndWith('ncp: NOTIFY_SOCKET: must be a path, or a name behind @\n')
   expect(exitCode).toBe(1)
 })
@@ -70,7 +81,7 @@ describe('a watchdog', () => {
   test('is fed while all is well, and not by a process that stands still', async () => {
     socket = openNotifySocket(here.path('watchdog'))
     const fed = socket
-    const panel = await here.serve([], { NOTIFY_SOCKET: here.path('watchdog'), WATCHDOG_USEC })
+    const panel = await here.serve([], { ...allWorkarounds, NOTIFY_SOCKET: here.path('watchdog'), WATCHDOG_USEC })
     await until('signs of life', () => beats(fed) >= 3)
     panel.signal('SIGSTOP')
     // Whatever was under way has arrived by the time that the process stands.
@@ -85,7 +96,12 @@ describe('a watchdog', () => {
 
   test('of another process is not fed', async () => {
     socket = openNotifySocket(here.path('other'))
-    const environment = { NOTIFY_SOCKET: here.path('other'), WATCHDOG_USEC: '20000', WATCHDOG_PID: '1' }
+    const environment = {
+      ...allWorkarounds,
+      NOTIFY_SOCKET: here.path('other'),
+      WATCHDOG_USEC: '20000',
+      WATCHDOG_PID: '1',
+    }
     const panel = await here.serve([], environment)
     for (let request = 0; request < 20; request++) await panel.request('/livez')
     expect(beats(socket)).toBe(0)
@@ -94,7 +110,7 @@ describe('a watchdog', () => {
 
   test('is not fed while a write hangs, nor while the event loop is late', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'ncp-heartbeat-'))
-    const store = openStore(join(directory, 'ncp.db'), 0)
+    const store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })
     const log = createTestLog()
     let count = 0
     const end = startHeartbeat({ watchdogMs: 40, probe: () => probe(store), beat: () => count++, log })

@@ -9,6 +9,7 @@ import { createUsage, type Usage } from '../../../src/features/account/credentia
 import { createTestClock, type TestClock } from '../../harness/clock.ts'
 import { newDirectory } from '../../harness/directory.ts'
 import { createTestLog, type TestLog } from '../../harness/log.ts'
+import { mapsIndex } from '../../harness/workarounds.ts'
 
 let directory: string
 let store: Store
@@ -22,7 +23,7 @@ beforeEach(async () => {
   clock = createTestClock(1_000_000)
   log = createTestLog()
   failure = undefined
-  store = openStore(join(directory, 'ncp.db'), 0)
+  store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })
   const failing: Store = {
     ...store,
     writeSoon: (work) =>
