@@ -1,6 +1,7 @@
 /** `ncp config` of the compiled binary: what an operator reads before and after a change of the settings. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { WORKAROUNDS } from '../../../src/system/workarounds.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
@@ -44,6 +45,16 @@ describe('config show', () => {
       ]),
     )
     expect(stdout).not.toContain('s3cret')
+  })
+
+  test('names the workarounds that are disabled', async () => {
+    const { stdout } = await here.run(['config', 'show'], { environment: { NCP_DISABLE_WORKAROUNDS: 'all' } })
+    expect(stdout).toContain(`\ndisable_workarounds\t${WORKAROUNDS.join(',')}\tNCP_DISABLE_WORKAROUNDS\n`)
+    const mistyped = await here.run(['serve', '--port', '0'], { environment: { NCP_DISABLE_WORKAROUNDS: 'walindex' } })
+    expect([mistyped.exitCode, mistyped.stderr]).toEqual([
+      3,
+      `ncp: NCP_DISABLE_WORKAROUNDS: must be names, separated by commas, out of ${WORKAROUNDS.join(', ')}, or all\n`,
+    ])
   })
 
   test('prints one JSON document for scripts, secrets hidden too', async () => {
