@@ -1,6 +1,7 @@
 /** What every feature stands on: the resources of a process, opened once, and none of them knows a feature. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { version } from '../package.json' with { type: 'json' }
 import { backupDirectory, listBackups } from './backup/catalogue.ts'
 import { runBackup } from './backup/run.ts'
@@ -12,7 +13,7 @@ import { closeAll } from './core/close-all.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
-import { type DataPaths, dataPaths } from './data-directory.ts'
+import { dataPaths, privateNames } from './data-directory.ts'
 import { probe } from './db/probe.ts'
 import { openStore } from './db/sqlite/store.ts'
 import { users } from './db/tables.ts'
@@ -60,7 +61,7 @@ const CLOCK_MS = 10_000
 export async function openPlatform({ config, clock, log, panelProcess }: PlatformOptions) {
   const storageLog = sparing(log, clock)
   const paths = dataPaths(config.data)
-  openDirectory(config.data, paths)
+  openDirectory(config.data)
   const store = openStore(paths.database, clock.now(), {
     isNew: !existsSync(paths.totpKey),
     isPanel: panelProcess !== undefined,
@@ -161,11 +162,9 @@ export async function openPlatform({ config, clock, log, panelProcess }: Platfor
 }
 
 /** Makes the data directory where there is none. @throws Error when it or a secret in it is open to other users of the machine */
-function openDirectory(directory: string, paths: DataPaths): void {
+function openDirectory(directory: string): void {
   // One that is there already may serve others too, and keeps its mode; the files in it are for their owner alone.
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   requireOwnDirectory(directory)
-  const { jwtKey, totpKey, initialAdminPassword, certificateKey, issuedCertificate, acmeAccountKey } = paths
-  const secrets = [jwtKey, totpKey, initialAdminPassword, certificateKey, issuedCertificate, acmeAccountKey]
-  for (const path of secrets) requireOwnKey(path)
+  for (const name of privateNames) requireOwnKey(join(directory, name))
 }

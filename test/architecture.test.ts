@@ -62,6 +62,12 @@ test('only config/load.ts reads the environment', () => {
   ])
 })
 
+test('only data-directory.ts names what lies in the data directory', () => {
+  const names =
+    /['"`/](ncp\.(db|lock)|(jwt|totp)\.key|initial-admin-password|demo\.json|(acme|cert|key)\.pem|restore-unfinished)\b/
+  expect(files.filter((file) => names.test(sourceOf(file)))).toEqual(['src/data-directory.ts'])
+})
+
 test('routes never return status(), and few make a Response', () => {
   expect(files.filter((file) => /return status\(|\berror\(\d/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => /new Response\(/.test(sourceOf(file)))).toEqual([
@@ -99,7 +105,6 @@ test('only what is in db/sqlite/ opens SQLite, and only what handles its file kn
     'src/cli/doctor/clock.ts',
     'src/cli/doctor/data-directory.ts',
     'src/cli/doctor/database.ts',
-    'src/cli/installation.ts',
     'src/cli/migrate.ts',
     // Proves the file of a backup.
     'src/features/operation/audit/prove-file.ts',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import { codeOf } from '../core/error-code.ts'
 import { formatTimestamp, parseTimestamp } from '../core/timestamp.ts'
+import { dataNames } from '../data-directory.ts'
 import { sizeOfRegularFile } from './files.ts'
 
 export type Manifest = {
@@ -28,7 +29,7 @@ export type Backup = {
 
 /** Where backups are kept. */
 export function backupDirectory({ backupDir, data }: Pick<Config, 'backupDir' | 'data'>): string {
-  return backupDir ?? join(data, 'backups')
+  return backupDir ?? join(data, dataNames.backups)
 }
 
 export const MANIFEST = 'manifest.json'

@@ -2,10 +2,11 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatTimestamp } from '../core/timestamp.ts'
+import { databaseNames, dataNames } from '../data-directory.ts'
 import { copyDatabase, inspectDatabase } from '../db/sqlite/snapshot.ts'
 import { sync } from '../system/sync.ts'
 import { type Backup, backupName, type Manifest, manifestPath, pruneBackups, readBackup } from './catalogue.ts'
-import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS, hashOfFile } from './files.ts'
+import { companionFiles, copyPrivately, hashOfFile } from './files.ts'
 
 export type CreateBackupOptions = {
   /** The data directory. */
@@ -26,7 +27,7 @@ const DAY_MS = 86_400_000
 
 /** Where the database of a backup is while it is being made. */
 export function unfinishedDatabase({ directory, nowMs }: Pick<CreateBackupOptions, 'directory' | 'nowMs'>): string {
-  return join(directory, `${UNFINISHED}${backupName(nowMs)}`, DATABASE)
+  return join(directory, `${UNFINISHED}${backupName(nowMs)}`, dataNames.database)
 }
 
 /**
@@ -43,7 +44,7 @@ export async function createBackup({ data, directory, nowMs, version, keep }: Cr
   const unfinished = dirname(database)
   mkdirSync(unfinished, { mode: 0o700 })
   try {
-    copyDatabase(join(data, DATABASE), database)
+    copyDatabase(join(data, dataNames.database), database)
     sync(database)
     const { problems, migrations } = inspectDatabase(database)
     if (problems.length > 0) throw new Error(`the database is damaged: ${problems.join('; ')}`)
@@ -54,7 +55,7 @@ export async function createBackup({ data, directory, nowMs, version, keep }: Cr
       version,
       created_at: formatTimestamp(nowMs),
       schema: migrations.at(-1) ?? '',
-      files: await Promise.all([DATABASE, ...companions].map((path) => describe(unfinished, path))),
+      files: await Promise.all([dataNames.database, ...companions].map((path) => describe(unfinished, path))),
     }
     writeFileSync(manifestPath(unfinished), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true })
     sync(unfinished)
@@ -84,7 +85,7 @@ function sweep(directory: string, nowMs: number): void {
 }
 
 function requireRoom(data: string, directory: string): void {
-  const needed = [DATABASE, ...DATABASE_COMPANIONS]
+  const needed = databaseNames
     .map((name) => statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0)
     .reduce((sum, size) => sum + size, RESERVE_BYTES)
   const { bavail, bsize } = statfsSync(directory)

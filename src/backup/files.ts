@@ -10,25 +10,23 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { dataNames, secretNames } from '../data-directory.ts'
 import { sync } from '../system/sync.ts'
 
-export const DATABASE = 'ncp.db'
-/** What SQLite keeps beside it. */
-export const DATABASE_COMPANIONS = ['ncp.db-wal', 'ncp.db-shm']
-
-/** Besides the database: without `totp.key` every second factor would be lost, and without `jwt.key` every session. */
-const SECRETS = ['jwt.key', 'totp.key', 'initial-admin-password']
+/** Besides the database. */
+const SECRETS: string[] = [...secretNames, dataNames.initialAdminPassword]
 const CERTIFICATE_FILE = /^tls\/[\w-][\w.-]*$/
 
 /** Whether a backup may hold a file of this path. Any other could lead out of it, or replace what steers a restore. */
 export function isBackupPath(path: string): boolean {
-  return path === DATABASE || SECRETS.includes(path) || CERTIFICATE_FILE.test(path)
+  return path === dataNames.database || SECRETS.includes(path) || CERTIFICATE_FILE.test(path)
 }
 
 /** @returns paths below the data directory, of the files besides the database that a backup holds and that are there */
 export function companionFiles(directory: string): string[] {
-  const tls = existsSync(join(directory, 'tls')) ? readdirSync(join(directory, 'tls')).map((name) => `tls/${name}`) : []
-  return [...SECRETS, ...tls].filter((name) => {
+  const tls = join(directory, dataNames.tls)
+  const certificates = existsSync(tls) ? readdirSync(tls).map((name) => `${dataNames.tls}/${name}`) : []
+  return [...SECRETS, ...certificates].filter((name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false })
     return isBackupPath(name) && found?.isFile() === true
   })

@@ -1,10 +1,11 @@
 /** Puts a backup into a data directory; what was there before is kept beside it. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { RESTORE_MARK, type RestoreMark, readRestoreMark, seizeDirectory } from '../db/sqlite/data-lock.ts'
+import { databaseNames, dataNames } from '../data-directory.ts'
+import { type RestoreMark, readRestoreMark, seizeDirectory } from '../db/sqlite/data-lock.ts'
 import { sync } from '../system/sync.ts'
 import { type Backup, backupName } from './catalogue.ts'
-import { companionFiles, copyPrivately, DATABASE, DATABASE_COMPANIONS } from './files.ts'
+import { companionFiles, copyPrivately } from './files.ts'
 import { type TellProgress, untold } from './progress.ts'
 import { type AuditProof, type Sealed, verifyBackup } from './verify.ts'
 
@@ -17,9 +18,6 @@ export type RestoreOptions = {
   proveAudit: AuditProof
   tell?: TellProgress
 }
-
-/** Where a backup is copied to, before anything is replaced. */
-const STAGED = 'restoring'
 
 /**
  * A crash in the middle leaves a mark, with which no panel starts until a restore has come to its end. That may be of another
@@ -40,7 +38,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<string | u
   if (!release) throw new Error(`a panel or another command is using ${data}; stop it first`)
   try {
     tell('Copying the files')
-    await stage(backup, join(data, STAGED), refuseUnless)
+    await stage(backup, join(data, dataNames.restoring), refuseUnless)
     return replaceFiles(backup, data, backupName(nowMs))
   } finally {
     release()
@@ -55,10 +53,10 @@ function replaceFiles({ path, manifest }: Backup, data: string, name: string): s
   setAside(old, data, inData(aside))
   // Of a restore that did not come to its end.
   for (const file of filesIn(data)) rmSync(inData(file))
-  for (const file of files) move(inData(STAGED, file), inData(file))
-  rmSync(inData(STAGED), { recursive: true })
+  for (const file of files) move(inData(dataNames.restoring, file), inData(file))
+  rmSync(inData(dataNames.restoring), { recursive: true })
   syncNames(data, files)
-  rmSync(inData(RESTORE_MARK))
+  rmSync(inData(dataNames.restoreMark))
   sync(data)
   return old.length > 0 ? inData(aside) : undefined
 }
@@ -81,15 +79,15 @@ async function stage({ path, manifest }: Backup, to: string, check: (copy: Seale
 
 /** At once, so that there is never half a mark. */
 function mark(data: string, content: RestoreMark): void {
-  const unfinished = join(data, `${RESTORE_MARK}.new`)
+  const unfinished = join(data, `${dataNames.restoreMark}.new`)
   writeFileSync(unfinished, JSON.stringify(content), { mode: 0o600, flush: true })
-  renameSync(unfinished, join(data, RESTORE_MARK))
+  renameSync(unfinished, join(data, dataNames.restoreMark))
   sync(data)
 }
 
 /** What a restore replaces. A log of the old database SQLite would play into the new one. */
 function filesIn(data: string): string[] {
-  return [DATABASE, ...DATABASE_COMPANIONS].filter((file) => existsSync(join(data, file))).concat(companionFiles(data))
+  return [...databaseNames.filter((file) => existsSync(join(data, file))), ...companionFiles(data)]
 }
 
 /** None of the new ones comes into place before all of these are out of it. */

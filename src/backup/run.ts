@@ -2,9 +2,9 @@
 import { closeSync, fdatasync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { dataNames } from '../data-directory.ts'
 import { backupName } from './catalogue.ts'
 import { unfinishedDatabase } from './create.ts'
-import { DATABASE } from './files.ts'
 import { untold } from './progress.ts'
 import type { BackupJob, WorkerAnswer } from './worker.ts'
 
@@ -29,7 +29,7 @@ export async function runBackup(
       worker.onerror = ({ message }) => reject(new Error(message))
       worker.postMessage(options)
     })
-    const totalBytes = sizeOf(join(options.data, DATABASE))
+    const totalBytes = sizeOf(join(options.data, dataNames.database))
     await settleUntil(answering, file, () => tell('Copying the database', sizeOf(file), totalBytes))
     const answer = await answering
     if ('failure' in answer) throw new Error(answer.failure)

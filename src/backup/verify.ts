@@ -3,15 +3,16 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { printable } from '../core/printable.ts'
 import { loadSecret } from '../crypto/secret.ts'
+import { dataNames, secretNames } from '../data-directory.ts'
 import { migrations as ours } from '../db/sqlite/migrations.ts'
 import { schemaProblems } from '../db/sqlite/schema.ts'
 import { inspectDatabase } from '../db/sqlite/snapshot.ts'
 import { type Backup, MANIFEST } from './catalogue.ts'
-import { DATABASE, hashOfFile, isBackupPath, sizeOfRegularFile } from './files.ts'
+import { hashOfFile, isBackupPath, sizeOfRegularFile } from './files.ts'
 import { type TellProgress, untold } from './progress.ts'
 
 /** Without them a database is of no use. */
-const REQUIRED = [DATABASE, 'jwt.key', 'totp.key']
+const REQUIRED = [dataNames.database, ...secretNames]
 
 /** Proves the audit log in a database file that nobody else has open. @returns what is wrong with it */
 export type AuditProof = (database: string) => Promise<string[]>
@@ -53,8 +54,8 @@ async function fileProblems({ path: directory, manifest: { files } }: Sealed, te
 /** Names in the backup and in its one directory, as paths below it. A link in the place of that is no directory. */
 function entriesOf(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
-    entry.name === 'tls' && entry.isDirectory()
-      ? readdirSync(join(directory, entry.name)).map((inner) => `tls/${inner}`)
+    entry.name === dataNames.tls && entry.isDirectory()
+      ? readdirSync(join(directory, entry.name)).map((inner) => `${entry.name}/${inner}`)
       : [entry.name],
   )
 }
@@ -66,16 +67,19 @@ async function contentProblems(
 ): Promise<string[]> {
   tell('Checking the database')
   const inBackup = (name: string) => join(path, name)
-  const { problems: damage, migrations } = inspectDatabase(inBackup(DATABASE))
-  if (damage.length > 0) return damage.map((problem) => `${DATABASE}: ${problem}`)
+  const { problems: damage, migrations } = inspectDatabase(inBackup(dataNames.database))
+  if (damage.length > 0) return damage.map((problem) => `${dataNames.database}: ${problem}`)
   if (migrations.some((name, position) => ours[position]?.name !== name)) {
-    return [`${DATABASE} comes from a newer version of ncp (${manifest.version}); use that version`]
+    return [`${dataNames.database} comes from a newer version of ncp (${manifest.version}); use that version`]
   }
-  const schema = schemaProblems(inBackup(DATABASE), migrations.length)
-  if (schema.length > 0) return schema.map((problem) => `${DATABASE}: ${problem}`)
+  const schema = schemaProblems(inBackup(dataNames.database), migrations.length)
+  if (schema.length > 0) return schema.map((problem) => `${dataNames.database}: ${problem}`)
   tell('Verifying the audit log')
-  const unusable = ['jwt.key', 'totp.key'].filter((name) => !holdsSecret(inBackup(name)))
-  return [...unusable.map((name) => `${name} contains no valid secret`), ...(await proveAudit(inBackup(DATABASE)))]
+  const unusable = secretNames.filter((name) => !holdsSecret(inBackup(name)))
+  return [
+    ...unusable.map((name) => `${name} contains no valid secret`),
+    ...(await proveAudit(inBackup(dataNames.database))),
+  ]
 }
 
 function holdsSecret(path: string): boolean {

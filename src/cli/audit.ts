@@ -1,7 +1,6 @@
 /** `ncp audit …`: prove on the server that nothing was changed in the audit log or taken out of it. */
-import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { DATABASE } from '../backup/files.ts'
+import { dataPaths } from '../data-directory.ts'
 import { auditSchemaProblems } from '../db/sqlite/schema.ts'
 import { type Link, verifyChain } from '../features/operation/audit/verify.ts'
 import { withSettings } from './flags.ts'
@@ -20,7 +19,7 @@ export function addAudit(program: Command): void {
     .action(({ anchor, json }: { anchor?: Link; json?: true }, command: Command) =>
       onInstallation(command, async ({ store, config }) => {
         const chain = await verifyChain(store, anchor)
-        const problems = chain.valid ? auditSchemaProblems(join(config.data, DATABASE)) : []
+        const problems = chain.valid ? auditSchemaProblems(dataPaths(config.data).database) : []
         const outcome =
           problems.length === 0 ? chain : { valid: false as const, entryId: null, reason: problems.join('; ') }
         if (json) printJson(outcome)

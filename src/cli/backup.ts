@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { type Backup, backupDirectory, listBackups, readBackup } from '../backup/catalogue.ts'
-import { DATABASE } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { runBackup } from '../backup/run.ts'
 import { verifyBackup } from '../backup/verify.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
+import { dataPaths } from '../data-directory.ts'
 import { shareDirectory } from '../db/sqlite/data-lock.ts'
 import { auditProblems } from '../features/operation/audit/prove-file.ts'
 import { uses } from '../system/workarounds.ts'
@@ -88,7 +88,7 @@ export function addBackup(program: Command): void {
       const config = await configAsOwner(restore)
       const found = find(config, name)
       const from = `${found.name} of ${formatTimestamp(found.createdAt)}`
-      if (existsSync(join(config.data, DATABASE))) {
+      if (existsSync(dataPaths(config.data).database)) {
         await confirm(restore, { ask: `Replace the panel in ${config.data} with ${from}?`, yes })
       }
       const { data } = config

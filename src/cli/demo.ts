@@ -1,6 +1,6 @@
 /** `ncp serve --demo`: a customer with something to look at, and the curl lines to look with. */
 import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { operator } from '../core/actor.ts'
 import { newToken, writePrivateFile } from '../crypto/secret.ts'
@@ -16,7 +16,7 @@ const SITES = {
 
 /** Makes the demo customer where the database has none, and reads its credentials where it has. */
 export async function seedDemo(panel: Panel) {
-  const path = join(panel.config.data, 'demo.json')
+  const path = panel.paths.demo
   if (!existsSync(path)) {
     // Beside the initial administrator there may be nobody: a demo customer has no place among real ones.
     if ((await panel.users.count()) > 1) {

@@ -1,13 +1,12 @@
 /** The installation that a command works on, beside a panel that may be running on it. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
-import { RESTORE_MARK } from '../db/sqlite/data-lock.ts'
+import { dataPaths } from '../data-directory.ts'
 import type { User } from '../features/account/users/users.ts'
 import { openPanel, type Panel } from '../panel.ts'
 import { becomeOwnerOf } from '../system/owner.ts'
@@ -17,7 +16,8 @@ import { openLog } from './open-log.ts'
 /** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
 export function installed(config: Config): Config {
   // In the middle of a restore there is no database: whoever takes the directory is told so.
-  if (['ncp.db', RESTORE_MARK].some((name) => existsSync(join(config.data, name)))) return config
+  const { database, restoreMark } = dataPaths(config.data)
+  if (existsSync(database) || existsSync(restoreMark)) return config
   throw new ConfigError([`${labelOf(config, 'data')}: there is no panel in ${config.data}; 'ncp serve' creates one`])
 }
 

@@ -1,8 +1,8 @@
 /** `ncp migrate …`: what this version would change in the database, and the change itself, apart from a start. */
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
+import { dataPaths } from '../data-directory.ts'
 import { requireWhole, seizeDirectory } from '../db/sqlite/data-lock.ts'
 import { type MigrationState, migrateFile, readMigrationStates } from '../db/sqlite/migrate.ts'
 import { withSettings } from './flags.ts'
@@ -42,7 +42,7 @@ export function addMigrate(program: Command): void {
     )
     .action(async (_: unknown, command: Command) => {
       const { data } = installed(await configAsOwner(command))
-      const path = join(data, 'ncp.db')
+      const path = dataPaths(data).database
       const release = seizeDirectory(data)
       if (!release) throw new Error(`a panel or another command is using ${data}; stop it first`)
       try {
@@ -60,7 +60,7 @@ export function addMigrate(program: Command): void {
 async function databaseOf(command: Command): Promise<string> {
   const { data } = installed(await configAsOwner(command))
   requireWhole(data)
-  return join(data, 'ncp.db')
+  return dataPaths(data).database
 }
 
 /** For a pipe. */

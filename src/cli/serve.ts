@@ -1,6 +1,5 @@
 /** `ncp serve`: the panel itself, from the first line of configuration to the last flush. */
 import { isIPv6 } from 'node:net'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { createApp } from '../app.ts'
 import { labelOf } from '../config/labels.ts'
@@ -85,7 +84,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     if (metrics) print(`metrics on ${metrics.url}`)
     if (certificate) print(`certificate ${certificate.path}, SHA-256 ${certificate.fingerprint}`)
     if (adminPassword !== undefined) {
-      const path = join(config.data, 'initial-admin-password')
+      const path = panel.paths.initialAdminPassword
       // On a terminal a person reads it; anywhere else it would end up in a log.
       print(`administrator ${config.adminEmail}, password ${process.stdout.isTTY ? adminPassword : `in ${path}`}`)
     }

@@ -1,7 +1,6 @@
 /** Tells the operator at the start that the panel will soon be out of room, or is already. */
-
-import { diskSpace } from '../features/operation/health/disk-space.ts'
 import type { Log } from '../log/log.ts'
+import { diskSpace } from '../system/disk-space.ts'
 
 export async function warnOfSpace(directory: string, log: Log): Promise<void> {
   const { state, freeBytes } = await diskSpace(directory)

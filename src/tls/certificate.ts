@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { writePrivateFile } from '../crypto/secret.ts'
+import { dataNames, tlsNames } from '../data-directory.ts'
 import { givenCertificate } from './given.ts'
 import { isIssued, issuedCertificate } from './issued.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
@@ -14,7 +15,7 @@ const DAY_MS = 86_400_000
 
 /** Where the installation keeps a certificate of its own. */
 export function ownDirectory({ data }: Pick<Config, 'data'>): string {
-  return join(data, 'tls')
+  return join(data, dataNames.tls)
 }
 
 /**
@@ -46,7 +47,7 @@ export function existingCertificate(config: Config, clock: Clock): Certificate |
   if (given) return given
   if (isIssued(config)) return issuedCertificate(config, clock)
   const directory = ownDirectory(config)
-  return read(join(directory, 'cert.pem'), join(directory, 'key.pem'))
+  return read(join(directory, tlsNames.certificate), join(directory, tlsNames.certificateKey))
 }
 
 /**
@@ -60,8 +61,8 @@ export async function ownCertificate(
   clock: Clock,
   { renew = false }: { renew?: boolean } = {},
 ): Promise<Certificate> {
-  const path = join(directory, 'cert.pem')
-  const keyPath = join(directory, 'key.pem')
+  const path = join(directory, tlsNames.certificate)
+  const keyPath = join(directory, tlsNames.certificateKey)
   if (!renew) {
     const existing = read(path, keyPath)
     if (existing && existing.expiresAt - clock.now() > RENEWAL_DAYS * DAY_MS) return existing

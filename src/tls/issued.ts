@@ -1,10 +1,10 @@
 /** The certificate that an authority issued for the configured names, and when it has to be a new one. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { writePrivateFile } from '../crypto/secret.ts'
+import { dataPaths } from '../data-directory.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
 
 type AcmeConfig = Pick<Config, 'data' | 'acmeDomains' | 'acmeEmail' | 'acmeDirectory' | 'acmeHttpPort' | 'acmeWebroot'>
@@ -48,8 +48,8 @@ export function isRenewalDue(certificate: Certificate | undefined, clock: Clock)
  * @throws Error in the authority's words, or when it can't be reached
  */
 export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
-  const directory = join(config.data, 'tls')
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const { tls, acmeAccountKey } = dataPaths(config.data)
+  mkdirSync(tls, { recursive: true, mode: 0o700 })
   // The polyfill first: the bundler keeps the order of two imports, not that of one file's.
   await import('reflect-metadata')
   const { issueCertificate } = await import('./acme/issue.ts')
@@ -59,7 +59,7 @@ export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
     email: config.acmeEmail,
     webroot: config.acmeWebroot,
     port: config.acmeHttpPort,
-    accountKeyPath: join(directory, 'acme-account.key'),
+    accountKeyPath: acmeAccountKey,
   })
   // One file: a reader never finds the key of another certificate.
   writePrivateFile(pathOf(config), `${originOf(config)}${cert.trimEnd()}\n${key}`)
@@ -67,7 +67,7 @@ export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
 }
 
 function pathOf({ data }: AcmeConfig): string {
-  return join(data, 'tls', 'acme.pem')
+  return dataPaths(data).issuedCertificate
 }
 
 /** Explanatory text in front of the PEM (RFC 7468 §2): a change of either asks for another certificate. */

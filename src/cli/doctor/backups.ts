@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Backup, backupDirectory, listBackups } from '../../backup/catalogue.ts'
+import { dataPaths } from '../../data-directory.ts'
 import { storedSetting } from '../../db/sqlite/newest.ts'
 import { count, humanBytes, humanTime } from '../units.ts'
 import { needsPanel } from './data-directory.ts'
@@ -13,7 +14,7 @@ const DEFAULT_INTERVAL_HOURS = 24
 export function checkBackups({ config, clock }: Situation): Finding[] {
   const absent = needsPanel(config.data)
   if (absent) return absent
-  const stored = storedSetting(join(config.data, 'ncp.db'), 'backupIntervalHours')
+  const stored = storedSetting(dataPaths(config.data).database, 'backupIntervalHours')
   const interval = typeof stored === 'number' ? stored : DEFAULT_INTERVAL_HOURS
   const directory = backupDirectory(config)
   const newest = listBackups(directory).at(-1)

@@ -1,5 +1,5 @@
 /** The clock: kept right by something, and not behind what the panel has written. */
-import { join } from 'node:path'
+import { dataPaths } from '../../data-directory.ts'
 import { newestAuditEntryAt } from '../../db/sqlite/newest.ts'
 import { isClockSynchronised } from '../../system/clock-discipline.ts'
 import { uses } from '../../system/workarounds.ts'
@@ -13,7 +13,7 @@ export function checkClock({ config, clock }: Situation): Finding[] {
   const { data } = config
   const problems: Finding[] = []
   const now = clock.now()
-  const newest = holdsPanel(data) ? newestAuditEntryAt(join(data, 'ncp.db')) : undefined
+  const newest = holdsPanel(data) ? newestAuditEntryAt(dataPaths(data).database) : undefined
   if (newest !== undefined && newest - now > AHEAD_MS) {
     problems.push(
       failed(

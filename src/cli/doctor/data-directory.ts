@@ -2,12 +2,12 @@
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadSecret } from '../../crypto/secret.ts'
+import { dataNames, dataPaths, secretNames } from '../../data-directory.ts'
 import { readRestoreMark } from '../../db/sqlite/data-lock.ts'
 import { type Finding, failed, ok, orOk, type Situation, warning } from './finding.ts'
 
-const SECRETS = ['jwt.key', 'totp.key']
-/** Besides the database with what SQLite keeps beside it, and the files in `tls`. */
-const PRIVATE = /^(ncp\.db.*|jwt\.key|totp\.key|initial-admin-password|demo\.json)$/
+/** Besides the files in `tls`, and the database with all that begins with its name: SQLite's companions, and copies of it. */
+const PRIVATE: string[] = [...secretNames, dataNames.initialAdminPassword, dataNames.demo]
 /** What stops the start: see `system/private-file.ts`. A group may read, such as that of the backups. */
 const BEYOND_READING_GROUP = 0o027
 const FOR_OTHERS = 0o077
@@ -15,7 +15,7 @@ const WRITABLE_FOR_OTHERS = 0o002
 
 /** Whether a panel was ever started on it. */
 export function holdsPanel(data: string): boolean {
-  return statSync(join(data, 'ncp.db'), { throwIfNoEntry: false })?.isFile() === true
+  return statSync(dataPaths(data).database, { throwIfNoEntry: false })?.isFile() === true
 }
 
 export function checkDataDirectory({ config: { data } }: Situation): Finding[] {
@@ -29,7 +29,7 @@ export function checkDataDirectory({ config: { data } }: Situation): Finding[] {
     problems.push(failed(`a restore of ${unfinished.backup} was interrupted`, "run 'ncp backup restore' again"))
   }
   for (const path of privateFiles(data)) problems.push(...fileProblems(path, directory))
-  if (holdsPanel(data)) problems.push(...SECRETS.flatMap((name) => secretProblems(join(data, name))))
+  if (holdsPanel(data)) problems.push(...secretNames.flatMap((name) => secretProblems(join(data, name))))
   return orOk(problems, `${data} and the files in it are their owner's alone`)
 }
 
@@ -46,11 +46,10 @@ function directoryProblems(data: string, { mode, uid }: Stats): Finding[] {
 }
 
 function privateFiles(data: string): string[] {
-  const own = readdirSync(data).filter((name) => PRIVATE.test(name))
-  const tls = statSync(join(data, 'tls'), { throwIfNoEntry: false })?.isDirectory()
-    ? readdirSync(join(data, 'tls'))
-    : []
-  return [...own, ...tls.map((name) => join('tls', name))].map((name) => join(data, name))
+  const { tls } = dataPaths(data)
+  const own = readdirSync(data).filter((name) => PRIVATE.includes(name) || name.startsWith(dataNames.database))
+  const certificates = statSync(tls, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(tls) : []
+  return [...own.map((name) => join(data, name)), ...certificates.map((name) => join(tls, name))]
 }
 
 function fileProblems(path: string, directory: Stats): Finding[] {

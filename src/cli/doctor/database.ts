@@ -1,6 +1,6 @@
 /** The versions of the program, of its runtime and of the database, and whether they fit. */
-import { join } from 'node:path'
 import { version } from '../../../package.json' with { type: 'json' }
+import { dataPaths } from '../../data-directory.ts'
 import { explainOpening } from '../../db/sqlite/explain-opening.ts'
 import { readMigrationStates } from '../../db/sqlite/migrate.ts'
 import { count } from '../units.ts'
@@ -14,7 +14,7 @@ export function checkVersions(): Finding[] {
 export function checkDatabase({ config: { data } }: Situation): Finding[] {
   const absent = needsPanel(data)
   if (absent) return absent
-  const path = join(data, 'ncp.db')
+  const path = dataPaths(data).database
   try {
     const states = readMigrationStates(path)
     const foreign = states.find(({ isOurs }) => !isOurs)

@@ -2,12 +2,11 @@
 import { statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { backupDirectory } from '../../backup/catalogue.ts'
+import { dataNames } from '../../data-directory.ts'
+import { FULL_BYTES, NEARLY_FULL_BYTES } from '../../system/disk-space.ts'
 import { humanBytes } from '../units.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
 
-/** As `/readyz` counts: below it a write may fail at any moment. */
-const FULL_BYTES = 16 * 1024 * 1024
-const NEARLY_FULL_BYTES = 256 * 1024 * 1024
 /** What a backup leaves free. */
 const BACKUP_RESERVE_BYTES = 64 * 1024 * 1024
 
@@ -34,7 +33,7 @@ function look(what: string, path: string, needed: number): Finding {
 }
 
 function databaseBytes(data: string): number {
-  return ['ncp.db', 'ncp.db-wal']
+  return [dataNames.database, dataNames.databaseLog]
     .map((name) => statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0)
     .reduce((sum, size) => sum + size)
 }

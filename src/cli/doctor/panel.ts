@@ -1,9 +1,9 @@
 /** The panel itself: whether one runs, alone, on its port, and what it says of its own health. */
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import { version } from '../../../package.json' with { type: 'json' }
 import { codeOf } from '../../core/error-code.ts'
+import { dataPaths } from '../../data-directory.ts'
 import { askPanel, localHost } from '../../lifecycle/self-check.ts'
 import { holdsPanel } from './data-directory.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
@@ -120,7 +120,7 @@ function portProblem({ what, setting, host, port }: Port): Promise<Finding | und
 
 /** @returns the ids of the processes that serve from a data directory, as far as this user may see them */
 function serversOf(data: string): string[] {
-  const database = realpathSync(join(data, 'ncp.db'))
+  const database = realpathSync(dataPaths(data).database)
   try {
     return readdirSync('/proc').filter((id) => /^\d+$/.test(id) && id !== `${process.pid}` && serves(id, database))
   } catch {

@@ -2,10 +2,9 @@
 import { Database } from 'bun:sqlite'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { dataNames } from '../../data-directory.ts'
 
-/** There while a restore is under way, and after one that did not come to its end; its content is a `RestoreMark`. */
-export const RESTORE_MARK = 'restore-unfinished'
-
+/** What the mark of a restore holds that is under way, or was interrupted. */
 export type RestoreMark = {
   /** The directory of the backup. */
   backup: string
@@ -14,12 +13,6 @@ export type RestoreMark = {
   /** What belongs there, as paths below the data directory. */
   old: string[]
 }
-
-/**
- * The lock of an empty SQLite file: the kernel's, gone with the process however that ends, and the same on every system,
- * while `flock` is not to be had without foreign code.
- */
-const LOCK_FILE = 'ncp.lock'
 
 /** Milliseconds: for the moment in which another process only asks whether it is alone. */
 const WAIT_TO_SHARE = 'PRAGMA busy_timeout = 1000'
@@ -86,7 +79,7 @@ export function requireWhole(directory: string): void {
 
 /** @returns undefined where no restore is under way, and none was left unfinished */
 export function readRestoreMark(directory: string): RestoreMark | undefined {
-  const path = join(directory, RESTORE_MARK)
+  const path = join(directory, dataNames.restoreMark)
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
 }
 
@@ -99,8 +92,12 @@ export function seizeDirectory(directory: string): (() => void) | undefined {
   return lock(directory, (database) => database.run('BEGIN EXCLUSIVE'))
 }
 
+/**
+ * The lock of an empty SQLite file: the kernel's, gone with the process however that ends, and the same on every system,
+ * while `flock` is not to be had without foreign code.
+ */
 function lock(directory: string, take: (database: Database) => void): (() => void) | undefined {
-  const path = join(directory, LOCK_FILE)
+  const path = join(directory, dataNames.lock)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = new Database(path, { readwrite: true, create: false })
   try {

@@ -1,10 +1,10 @@
 /** What it takes to serve requests, looked at when somebody asks. */
 import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
+import { dataPaths } from '../../../data-directory.ts'
 import { isFull } from '../../../db/failures.ts'
 import { createSingleFlight } from '../../../jobs/single-flight.ts'
-import { diskSpace } from './disk-space.ts'
+import { diskSpace } from '../../../system/disk-space.ts'
 
 export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
 export type CheckName = (typeof CHECKS)[number]
@@ -33,8 +33,6 @@ export type HealthOptions = {
 
 export type Health = ReturnType<typeof createHealth>
 
-/** Made and removed at each look. */
-const WRITE_PROBE = 'write-probe'
 const DAY_MS = 86_400_000
 const EXPIRY_WARNING_DAYS = 14
 const MAIL_WARNING_MS = 15 * 60 * 1000
@@ -63,7 +61,7 @@ export function createHealth(options: HealthOptions) {
 
   /** A file system that has gone read-only tells its free space as before, and the probe gives SQLite nothing to write. */
   async function writeProbe(): Promise<unknown> {
-    const path = join(directory, WRITE_PROBE)
+    const path = dataPaths(directory).writeProbe
     try {
       await writeFile(path, '', { mode: 0o600 })
       await rm(path)

@@ -2,8 +2,8 @@
 import { statfs } from 'node:fs/promises'
 
 /** Below it a write may fail at any moment: SQLite's log alone grows to 4 MiB between two checkpoints. */
-const FULL_BYTES = 16 * 1024 * 1024
-const NEARLY_FULL_BYTES = 256 * 1024 * 1024
+export const FULL_BYTES = 16 * 1024 * 1024
+export const NEARLY_FULL_BYTES = 256 * 1024 * 1024
 
 export type DiskSpace = { state: 'enough' | 'nearly full' | 'full'; freeBytes: number }
 
