@@ -1,12 +1,13 @@
 /** `ncp cert …`: the certificate that the panel serves, shown, or renewed before its time. */
 import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
-import { existingCertificate, ownCertificate, ownDirectory } from '../tls/certificate.ts'
+import { certificatePath, existingCertificate, ownCertificate, ownDirectory } from '../tls/certificate.ts'
 import { isIssued, issueAndKeep } from '../tls/issued.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { withSettings } from './flags.ts'
@@ -40,9 +41,9 @@ export function addCert(program: Command): void {
     })
 }
 
-/** @throws ConfigError where no panel has made one yet */
+/** Replaces a damaged one too. @throws ConfigError where no panel has made one yet */
 function renewOwn(config: Config): Promise<Certificate> {
-  certificateFor(config)
+  if (!existsSync(certificatePath(config))) certificateFor(config)
   return ownCertificate(ownDirectory(config), systemClock, { renew: true })
 }
 

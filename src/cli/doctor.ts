@@ -1,4 +1,4 @@
-/** `ncp doctor`: looks at everything that a panel needs, and says what is wrong and what to do. It changes nothing. */
+/** `ncp doctor`: checks everything that a panel needs, and says what is wrong and what to do. It changes nothing. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
@@ -8,7 +8,7 @@ import { printable } from '../core/printable.ts'
 import { checkBackups } from './doctor/backups.ts'
 import { checkCertificate } from './doctor/certificate.ts'
 import { checkClock } from './doctor/clock.ts'
-import { checkDataDirectory } from './doctor/data-directory.ts'
+import { checkDataDirectory, inaccessible } from './doctor/data-directory.ts'
 import { checkDatabase, checkVersions } from './doctor/database.ts'
 import { checkDisk } from './doctor/disk.ts'
 import { bounded, type Check, type Finding, failed, ok, type Status } from './doctor/finding.ts'
@@ -22,6 +22,19 @@ import { flushed, isTerminal, print, printJson, printStyled, styled } from './ou
 import { line } from './table.ts'
 
 type Named = Finding & { name: string }
+
+const SLOW_DISK = "a disk or a network file system may hang: look at 'dmesg'"
+const HANGING_PANEL = "the panel may hang: look at its log, then 'systemctl restart ncp'"
+
+/** What to do when a check gets no answer from another program. */
+const AFTER_SILENCE: Record<string, string> = {
+  panel: HANGING_PANEL,
+  ports: HANGING_PANEL,
+  certificate: HANGING_PANEL,
+  name: 'check the name servers in /etc/resolv.conf',
+  proxy: 'check DNS, firewall and proxy',
+  mail: 'check the address and port of the mail server, and the firewall',
+}
 
 export function addDoctor(program: Command): void {
   withSettings(program.command('doctor'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey', 'backupDir'])
@@ -44,7 +57,7 @@ export function addDoctor(program: Command): void {
 async function examine(command: Command, sendMail: string | undefined): Promise<Named[]> {
   let config: Config
   try {
-    // As whom the panel runs: what that user cannot read, the panel cannot. And what SQLite makes while it reads is that user's.
+    // As the user that the panel runs as: it sees what the panel sees, and files that SQLite creates while reading belong to that user.
     config = await configAsOwner(command)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -66,9 +79,16 @@ async function examine(command: Command, sendMail: string | undefined): Promise<
     proxy: checkProxy,
     mail: (situation) => checkMail(situation, sendMail),
   }
+  // One cause, one finding: each of these would fail with it.
+  const blocked = inaccessible(config.data)
+  if (blocked) {
+    checks['data directory'] = () => [blocked]
+    for (const name of ['disk', 'database', 'backups', 'clock', 'panel']) delete checks[name]
+    if (config.tlsCert === undefined) delete checks.certificate
+  }
   const situation = { config, clock: systemClock }
   const looking = Object.entries(checks).map(async ([name, check]) =>
-    named(name, await bounded(() => check(situation))),
+    named(name, await bounded(() => check(situation), AFTER_SILENCE[name] ?? SLOW_DISK)),
   )
   return (await Promise.all(looking)).flat()
 }

@@ -22,8 +22,8 @@ export function installed(config: Config): Config {
 }
 
 /**
- * The settings of a command that works in the data directory. Root becomes the owner of that from here on: a panel that was
- * taken over could have put a link there, and root would follow it.
+ * The settings of a command that works in the data directory. From here on root is the owner of that directory: a compromised
+ * panel could have put a link there, and root would follow it.
  */
 export async function configAsOwner(command: Command): Promise<Config> {
   const config = await configOf(command)
@@ -31,14 +31,13 @@ export async function configAsOwner(command: Command): Promise<Config> {
   return config
 }
 
-/** Opens the installation that the command's settings name, for the time of `work`. */
+/** Opens the existing installation that the command's settings name, for the time of `work`. */
 export async function onInstallation(command: Command, work: (panel: Panel) => Promise<void>): Promise<void> {
-  await withPanel(installed(await configOf(command)), work)
+  await withPanel(installed(await configAsOwner(command)), work)
 }
 
-/** Opens a data directory, making it where needed, for the time of `work`. */
+/** Opens a data directory, creating it where needed, for the time of `work`. @param config from `configAsOwner` */
 export async function withPanel(config: Config, work: (panel: Panel) => Promise<void>): Promise<void> {
-  becomeOwnerOf(config.data)
   const panel = await openPanel({ config, clock: systemClock, log: openLog(config).log })
   try {
     await work(panel)

@@ -10,8 +10,8 @@ import type { User } from '../features/account/users/users.ts'
 import { checksOf } from '../http/schema.ts'
 import type { Panel } from '../panel.ts'
 import { confirm, withYes } from './confirm.ts'
-import { configOf, withSettings } from './flags.ts'
-import { onInstallation, userByEmail, withPanel } from './installation.ts'
+import { withSettings } from './flags.ts'
+import { configAsOwner, onInstallation, userByEmail, withPanel } from './installation.ts'
 import { isTerminal, print, printJson } from './output.ts'
 import { line, printList } from './table.ts'
 import { count, humanTime } from './units.ts'
@@ -49,7 +49,7 @@ export function addUser(program: Command): void {
     .action(async (options: CreateOptions) => {
       // Not a required option: a mistyped one would be called missing, instead of unknown.
       const email = options.email ?? create.error("error: required option '--email <email>' not specified")
-      await withPanel(await configOf(create), (panel) => createUser(panel, email, options))
+      await withPanel(await configAsOwner(create), (panel) => createUser(panel, email, options))
     })
 
   withSettings(user.command('list'), ['data'])

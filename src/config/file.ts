@@ -1,5 +1,5 @@
 /** The configuration file: TOML, with the line of every key, so that a mistake can be found. */
-import { readFileSync } from 'node:fs'
+import { readRegularFile } from '../system/regular-file.ts'
 
 export type FileEntry = {
   value: unknown
@@ -16,9 +16,9 @@ export type ConfigFile = {
   problem?: string
 }
 
-/** @throws Error of the system when it can't be read */
+/** @throws Error of the system when it cannot be read */
 export async function readConfigFile(path: string): Promise<ConfigFile> {
-  const source = readFileSync(path, 'utf8')
+  const source = readRegularFile(path)
   // Loaded where there is a file: it would cost every other start its time.
   const { getStaticTOMLValue, ParseError, parseTOML } = await import('toml-eslint-parser')
   const entries = new Map<string, FileEntry>()

@@ -1,7 +1,9 @@
 /** Where the value of a setting may stand: a flag, a variable, the configuration file, a secret's own file. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../core/error-code.ts'
 import { requirePrivate } from '../system/private-file.ts'
+import { readRegularFile } from '../system/regular-file.ts'
 import type { ConfigFile } from './file.ts'
 import { nameOf } from './labels.ts'
 import { fileKeyOf, type Setting } from './schema.ts'
@@ -83,15 +85,16 @@ function readPrivateSecret(path: string): string {
 /** Without the line end that every editor leaves. */
 function readSecret(path: string): string {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+    return readRegularFile(path).replace(/\r?\n$/, '')
   } catch (error) {
     throw new Error(unreadable(path, error))
   }
 }
 
-/** What a person needs to know of a file that can't be read. */
+/** Why a file cannot be read, in one line. */
 export function unreadable(path: string, error: unknown): string {
-  return `cannot read ${path} (${(error as NodeJS.ErrnoException).code})`
+  const code = codeOf(error)
+  return code === undefined ? (error as Error).message : `cannot read ${path} (${code})`
 }
 
 /** @throws Error for a value of another type: `"8080"` is no number and `"false"` no truth value */

@@ -6,13 +6,14 @@ import {
   fchownSync,
   fsyncSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { codeOf } from '../core/error-code.ts'
+import { readRegularFile } from '../system/regular-file.ts'
 import { sync } from '../system/sync.ts'
 
 const SECRET_BYTES = 32
@@ -50,9 +51,10 @@ export function loadSecret(path: string, options: { create: boolean }): Buffer {
 
 function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegularFile(path)
   } catch (error) {
-    throw new Error(`cannot read the secret ${path} (${(error as NodeJS.ErrnoException).code})`)
+    const code = codeOf(error)
+    throw code === undefined ? error : new Error(`cannot read the secret ${path} (${code})`)
   }
 }
 

@@ -1,28 +1,33 @@
-/** Whether other users of the machine can get at a file that is nobody else's business. */
+/** Whether other users of this machine can read or change a file that holds a secret. */
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const OTHERS_READ_OR_WRITE = 0o006
 const OTHERS_ENTER = 0o001
-const OTHERS_WRITE = 0o002
-/** Where containers get their secrets, open to every user in there: there are no others than the panel. */
+/** Where containers get their secrets, readable by every user inside: there is none but the panel. */
 const CONTAINER_SECRETS = '/run/secrets/'
-/** A group may read, such as the one that makes the backups. */
-const BEYOND_OWNER_AND_READING_GROUP = 0o027
+/** Whether a key has more permissions than it may: a group may read it, such as the one that makes backups. */
+export function isKeyExposed(mode: number): boolean {
+  return (mode & 0o027) !== 0
+}
+
+/** Whether every user can write to a directory, and so replace the database in it. */
+export function isWritableByAll(mode: number): boolean {
+  return (mode & 0o002) !== 0
+}
 
 /**
- * A key that the panel makes, always with mode 0600: another one was given to it since.
+ * A key that the panel makes, always with mode 0600: another mode was set later.
  *
  * @throws Error with the command that mends it
  */
 export function requireOwnKey(path: string): void {
   const mode = modeOf(path)
-  if (mode !== undefined && (mode & BEYOND_OWNER_AND_READING_GROUP) !== 0) throw openToOthers(path, mode, '600')
+  if (mode !== undefined && isKeyExposed(mode)) throw openToOthers(path, mode, '600')
 }
 
 /**
- * A secret that the operator keeps anywhere. Its own mode says nothing where nobody can get to it: in a directory that others
- * cannot enter.
+ * A secret that the operator keeps anywhere. In a directory that others cannot enter, its own mode does not matter.
  *
  * @throws Error with the command that mends it
  */
@@ -39,7 +44,7 @@ export function requirePrivate(path: string): void {
 /** @throws Error with the command that mends it */
 export function requireOwnDirectory(path: string): void {
   const mode = modeOf(path)
-  if (mode === undefined || (mode & OTHERS_WRITE) === 0) return
+  if (mode === undefined || !isWritableByAll(mode)) return
   throw new Error(
     `every user of this machine can write to ${path} (mode ${octal(mode)}) and could replace the database: run 'chmod o-w ${path}'`,
   )
@@ -51,10 +56,11 @@ function openToOthers(path: string, mode: number, change: string): Error {
   )
 }
 
-/** @returns undefined where there is no such file; that is told by reading it */
+/** @returns undefined where there is no such file; reading it reports that */
 function modeOf(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   return found && found.mode & 0o7777
 }
 
-const octal = (mode: number) => mode.toString(8).padStart(4, '0')
+/** A file's mode as `chmod` takes it: `0644`. */
+export const octal = (mode: number) => (mode & 0o7777).toString(8).padStart(4, '0')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { writePrivateFile } from '../crypto/secret.ts'
-import { dataNames, tlsNames } from '../data-directory.ts'
+import { dataNames, dataPaths, tlsNames } from '../data-directory.ts'
 import { givenCertificate } from './given.ts'
 import { isIssued, issuedCertificate } from './issued.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
@@ -48,6 +48,11 @@ export function existingCertificate(config: Config, clock: Clock): Certificate |
   if (isIssued(config)) return issuedCertificate(config, clock)
   const directory = ownDirectory(config)
   return read(join(directory, tlsNames.certificate), join(directory, tlsNames.certificateKey))
+}
+
+/** The file of the certificate that the panel makes or orders itself, which may not exist yet. */
+export function certificatePath(config: Config): string {
+  return isIssued(config) ? dataPaths(config.data).issuedCertificate : join(ownDirectory(config), tlsNames.certificate)
 }
 
 /**

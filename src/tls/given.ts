@@ -1,11 +1,11 @@
-/** The certificate that the operator gives, looked at before it is used. */
+/** The certificate that the operator provides, checked before it is used. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import { unreadable } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import { requirePrivate } from '../system/private-file.ts'
+import { readRegularFile } from '../system/regular-file.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
 
 /**
@@ -48,7 +48,7 @@ const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED
 function readPem<Read>(label: string, path: string, kind: Kind, read: (pem: string) => Read): [string, Read] {
   let pem: string
   try {
-    pem = readFileSync(path, 'utf8')
+    pem = readRegularFile(path)
   } catch (error) {
     throw new ConfigError([`${label}: ${unreadable(path, error)}`])
   }

@@ -1,4 +1,4 @@
-/** The clock: kept right by something, and not behind what the panel has written. */
+/** The clock: whether something synchronises it, and whether it is behind what the panel has written. */
 import { dataPaths } from '../../data-directory.ts'
 import { newestAuditEntryAt } from '../../db/sqlite/newest.ts'
 import { isClockSynchronised } from '../../system/clock-discipline.ts'
@@ -17,18 +17,18 @@ export function checkClock({ config, clock }: Situation): Finding[] {
   if (newest !== undefined && newest - now > AHEAD_MS) {
     problems.push(
       failed(
-        `it is ${humanTime(now)}, and the newest audit entry is of ${humanTime(newest)}: the clock is behind, or was ahead`,
-        'set the clock right; what was written with the wrong one keeps its time',
+        `it is ${humanTime(now)}, but the newest audit entry is from ${humanTime(newest)}: the clock is behind, or was ahead`,
+        'correct the clock; entries written with the wrong time keep it',
       ),
     )
   }
   if (uses(config, 'clock-status') && isClockSynchronised() === false) {
     problems.push(
       warning(
-        'nothing keeps the clock right (NTP), and codes of two-factor authentication depend on it',
-        'install chrony or systemd-timesyncd; in a container, look at the host',
+        'the clock is not synchronised (NTP), but two-factor codes depend on it',
+        'install chrony or systemd-timesyncd; in a container, do so on the host',
       ),
     )
   }
-  return orOk(problems, `${humanTime(now)}, and not behind what was written`)
+  return orOk(problems, `${humanTime(now)}, not behind the newest audit entry`)
 }

@@ -1,17 +1,31 @@
-/** The data directory: there, and for its owner alone. */
-import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
+/** The data directory: whether it exists, and whether only its owner can read and write it. */
+import { accessSync, constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../core/error-code.ts'
 import { loadSecret } from '../../crypto/secret.ts'
 import { dataNames, dataPaths, secretNames } from '../../data-directory.ts'
 import { readRestoreMark } from '../../db/sqlite/data-lock.ts'
+import { isKeyExposed, isWritableByAll, octal } from '../../system/private-file.ts'
 import { type Finding, failed, ok, orOk, type Situation, warning } from './finding.ts'
 
 /** Besides the files in `tls`, and the database with all that begins with its name: SQLite's companions, and copies of it. */
 const PRIVATE: string[] = [...secretNames, dataNames.initialAdminPassword, dataNames.demo]
-/** What stops the start: see `system/private-file.ts`. A group may read, such as that of the backups. */
-const BEYOND_READING_GROUP = 0o027
 const FOR_OTHERS = 0o077
-const WRITABLE_FOR_OTHERS = 0o002
+
+/** @returns what is wrong where this user may not look into the directory, which would fail every check that reads it */
+export function inaccessible(data: string): Finding | undefined {
+  try {
+    if (!statSync(data, { throwIfNoEntry: false })?.isDirectory()) return undefined
+    accessSync(data, constants.R_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
+    return failed(
+      `user ${process.getuid?.()} may not read ${data}, so nothing in it was checked`,
+      'run this as the owner of the directory, or as root',
+    )
+  }
+}
 
 /** Whether a panel was ever started on it. */
 export function holdsPanel(data: string): boolean {
@@ -21,7 +35,12 @@ export function holdsPanel(data: string): boolean {
 export function checkDataDirectory({ config: { data } }: Situation): Finding[] {
   const directory = statSync(data, { throwIfNoEntry: false })
   if (!directory)
-    return [warning(`${data} is not there yet`, "'ncp serve' makes it; if there is a panel, name its --data")]
+    return [
+      warning(
+        `${data} does not exist yet`,
+        "'ncp serve' creates it; if the panel has another directory, name it with --data",
+      ),
+    ]
   if (!directory.isDirectory()) return [failed(`${data} is not a directory`, 'name the data directory with --data')]
   const problems = [...directoryProblems(data, directory)]
   const unfinished = readRestoreMark(data)
@@ -30,18 +49,20 @@ export function checkDataDirectory({ config: { data } }: Situation): Finding[] {
   }
   for (const path of privateFiles(data)) problems.push(...fileProblems(path, directory))
   if (holdsPanel(data)) problems.push(...secretNames.flatMap((name) => secretProblems(join(data, name))))
-  return orOk(problems, `${data} and the files in it are their owner's alone`)
+  return orOk(problems, `only their owner can read and write ${data} and its files`)
 }
 
 function directoryProblems(data: string, { mode, uid }: Stats): Finding[] {
   const next = `chmod 700 ${data}`
   const self = process.getuid?.()
   if (self !== undefined && self !== 0 && self !== uid) {
-    return [failed(`${data} belongs to user ${uid}, and this runs as user ${self}`, 'run it as that user, or as root')]
+    return [
+      failed(`${data} belongs to user ${uid}, but this runs as user ${self}`, 'run this as that user, or as root'),
+    ]
   }
-  if ((mode & WRITABLE_FOR_OTHERS) !== 0)
+  if (isWritableByAll(mode))
     return [failed(`every user of this machine can write to ${data} (mode ${octal(mode)})`, next)]
-  if ((mode & FOR_OTHERS) !== 0) return [warning(`others can get at ${data} (mode ${octal(mode)})`, next)]
+  if ((mode & FOR_OTHERS) !== 0) return [warning(`other users can access ${data} (mode ${octal(mode)})`, next)]
   return []
 }
 
@@ -56,7 +77,8 @@ function fileProblems(path: string, directory: Stats): Finding[] {
   const file = lstatSync(path, { throwIfNoEntry: false })
   // SQLite removes its files when the last one closes the database.
   if (!file) return []
-  if (!file.isFile()) return [failed(`${path} is not a regular file`, 'put the file itself there, not a link to it')]
+  if (!file.isFile())
+    return [failed(`${path} is not a regular file`, 'replace it with a regular file; a link is not allowed')]
   if (file.uid !== directory.uid) {
     return [
       failed(
@@ -65,28 +87,24 @@ function fileProblems(path: string, directory: Stats): Finding[] {
       ),
     ]
   }
-  if ((file.mode & BEYOND_READING_GROUP) === 0) return []
+  if (!isKeyExposed(file.mode)) return []
   return [
     failed(
-      `others can get at ${path} (mode ${octal(file.mode)})`,
-      `chmod 600 ${path}; if they may have read it, see the page on rescue`,
+      `other users can access ${path} (mode ${octal(file.mode)})`,
+      `chmod 600 ${path}; if someone may have read it, see docs/operations/rescue.md`,
     ),
   ]
 }
 
 function secretProblems(path: string): Finding[] {
-  // Said before; and reading a pipe would never end.
+  // Reported by the check of its mode.
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) return []
   try {
     loadSecret(path, { create: false })
     return []
   } catch (error) {
-    return [failed((error as Error).message, "take it from a backup: 'ncp backup restore'")]
+    return [failed((error as Error).message, "restore it from a backup: 'ncp backup restore'")]
   }
-}
-
-function octal(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, '0')
 }
 
 /** For the checks that need a panel's files. */

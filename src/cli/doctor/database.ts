@@ -27,7 +27,7 @@ export function checkDatabase({ config: { data } }: Situation): Finding[] {
     if (pending.length > 0) {
       return [
         warning(
-          `${count(pending.length, 'migration')} of this version are not applied yet`,
+          `${count(pending.length, 'migration')} pending for this version`,
           "the next start applies them; 'ncp migrate up' does it now",
         ),
       ]

@@ -1,4 +1,4 @@
-/** Room on the disks that the panel writes to. */
+/** Free space on the disks that the panel writes to. */
 import { statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { backupDirectory } from '../../backup/catalogue.ts'
@@ -25,10 +25,10 @@ function look(what: string, path: string, needed: number): Finding {
   const message = `${humanBytes(free)} free for the ${what} in ${path}`
   // Some file systems count no inodes.
   if (files > 0 && ffree === 0) return failed(`no inodes left for the ${what} in ${path}`, 'delete files there')
-  if (free < FULL_BYTES) return failed(message, 'make room: the panel refuses every change')
+  if (free < FULL_BYTES) return failed(message, 'free some space: the panel refuses every change')
   if (free < needed)
-    return warning(`${message}, and a backup needs ${humanBytes(needed)}`, 'make room, or set backup_dir')
-  if (free < NEARLY_FULL_BYTES) return warning(message, 'make room')
+    return warning(`${message}, but a backup needs ${humanBytes(needed)}`, 'free some space, or set backup_dir')
+  if (free < NEARLY_FULL_BYTES) return warning(message, 'free some space')
   return ok(message)
 }
 
@@ -38,7 +38,7 @@ function databaseBytes(data: string): number {
     .reduce((sum, size) => sum + size)
 }
 
-/** The directory itself, or the next one above it that is there: it would be made on that disk. */
+/** The directory, or the nearest parent that exists: the directory would be created on that disk. */
 function existingParent(path: string): string {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? path : existingParent(join(path, '..'))
 }

@@ -1,4 +1,4 @@
-/** What a check of `ncp doctor` finds: how it is, in one sentence, and what to do next. */
+/** What a check of `ncp doctor` reports: a finding in one sentence, and what to do next. */
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
 import { explain } from '../explain.ts'
@@ -14,25 +14,29 @@ export type Finding = {
 
 export type Situation = { config: Config; clock: Clock }
 
-/** Looks, changes nothing, and finds one thing or several. May throw: then it has failed, for the reason of the error. */
+/** Looks, changes nothing, and reports one finding or several. Throwing counts as failed, with the message of the error. */
 export type Check = (situation: Situation) => Finding[] | Promise<Finding[]>
 
 export const ok = (message: string, next?: string): Finding => ({ status: 'ok', message, next })
 export const warning = (message: string, next?: string): Finding => ({ status: 'warning', message, next })
 export const failed = (message: string, next?: string): Finding => ({ status: 'failed', message, next })
 
-/** `problems`, or what there is to say when there are none. */
+/** `problems`, or `message` as the one finding when there are none. */
 export function orOk(problems: Finding[], message: string): Finding[] {
   return problems.length > 0 ? problems : [ok(message)]
 }
 
 const PATIENCE_MS = 10_000
 
-/** Runs a check for ten seconds at most: a name server or a mail server may never answer. */
-export async function bounded(look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
+/**
+ * Runs a check for ten seconds at most: a name server or a mail server may never answer.
+ *
+ * @param next what to do when it does not
+ */
+export async function bounded(look: () => Finding[] | Promise<Finding[]>, next: string): Promise<Finding[]> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise<Finding[]>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS, [failed(`gave no answer within ${PATIENCE_MS / 1000} seconds`)])
+    timer = setTimeout(resolve, PATIENCE_MS, [failed(`no answer within ${PATIENCE_MS / 1000} seconds`, next)])
   })
   try {
     return await Promise.race([looked(look), timeout])

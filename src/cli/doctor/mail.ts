@@ -1,4 +1,4 @@
-/** The mail server: reached, over TLS, with the right password; and an email through it where that is asked for. */
+/** The mail server: connects over TLS, logs in, and sends a test email on request. */
 import { configuredMailer } from '../../mail/mailer.ts'
 import { hostOf } from './certificate.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
@@ -9,7 +9,7 @@ export async function checkMail({ config }: Situation, sendTo: string | undefine
   if (!mailer || !config.mailServer) {
     const next = 'set smtp_url_file, mail_from and public_url'
     const message =
-      'no mail server is set: nobody can reset a password by email, or is told of what happens to an account'
+      'no mail server is set: users cannot reset a password by email, and get no notices about their accounts'
     return [sendTo === undefined ? warning(message, next) : failed(message, next)]
   }
   const { host, port, credentials } = config.mailServer
@@ -17,15 +17,20 @@ export async function checkMail({ config }: Situation, sendTo: string | undefine
   try {
     await mailer.verify()
     if (sendTo === undefined)
-      return [ok(`${host} port ${port} takes emails${credentials ? ' and the password' : ''}`, '--send-mail sends one')]
+      return [
+        ok(
+          `${host} port ${port} ${credentials ? 'accepts the login' : 'accepts connections'}`,
+          '--send-mail sends a test email',
+        ),
+      ]
     const text = 'This email was sent by ncp doctor on the server of the panel. It works.'
     await mailer.send({ to: sendTo, subject: 'Test email of the panel', text }, signal)
-    return [ok(`${host} port ${port} took an email to ${sendTo}`, 'look whether it arrives, and not as spam')]
+    return [ok(`${host} port ${port} accepted an email to ${sendTo}`, 'check that it arrives, and not as spam')]
   } catch (error) {
     return [
       failed(
         `${host} port ${port}: ${(error as Error).message}`,
-        'look at the address, the port, the password and the certificate of the mail server',
+        'check the address, port, password and certificate of the mail server',
       ),
     ]
   }

@@ -1,4 +1,4 @@
-/** The panel itself: whether one runs, alone, on its port, and what it says of its own health. */
+/** The panel itself: whether exactly one runs, answers on its port, and reports good health. */
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { version } from '../../../package.json' with { type: 'json' }
@@ -31,7 +31,7 @@ export async function checkPanel(situation: Situation): Promise<Finding[]> {
     return [
       failed(
         `several panels run on ${config.data} (processes ${ids})`,
-        'stop all but one: each counts limits of its own',
+        'stop all but one: each counts rate limits on its own',
       ),
     ]
   }
@@ -39,7 +39,7 @@ export async function checkPanel(situation: Situation): Promise<Finding[]> {
   if (!address) return [await notAnswering(situation, processes[0])]
   const [own, running] = [await healthOf(address), await versionOf(address)]
   if (running !== undefined && running !== version) {
-    own.push(warning(`the panel that runs is version ${running}, and this program is ${version}`, 'restart the panel'))
+    own.push(warning(`the running panel is version ${running}, but this program is ${version}`, 'restart the panel'))
   }
   return [ok(`it answers on ${address.host} port ${address.port}`), ...own]
 }
@@ -47,17 +47,18 @@ export async function checkPanel(situation: Situation): Promise<Finding[]> {
 async function notAnswering({ config }: Situation, process: string | undefined): Promise<Finding> {
   if (process !== undefined) {
     return failed(
-      `it runs (process ${process}) and does not answer on port ${config.port}`,
-      'look at its log; does it run with other settings?',
+      `it runs (process ${process}) but does not answer on port ${config.port}`,
+      'look at its log, and check whether it runs with other settings',
     )
   }
   const free = await portProblem({ what: 'the panel', setting: 'port', host: config.host, port: config.port })
   return (
-    free ?? warning(`no panel runs, and port ${config.port} is free`, "start it: 'systemctl start ncp', or 'ncp serve'")
+    free ??
+    warning(`no panel is running; port ${config.port} is free`, "start it with 'systemctl start ncp' or 'ncp serve'")
   )
 }
 
-/** What it tells operators alone is in its log; the reasons here are those of `/readyz?verbose`. */
+/** The reasons are those of `/readyz?verbose`; details for operators are only in the log. */
 async function healthOf(address: Parameters<typeof askPanel>[0]): Promise<Finding[]> {
   const { status, body } = await askPanel(address, '/readyz?verbose')
   const { data, message } = JSON.parse(body) as { data: { checks: Checks } | null; message: string }
@@ -83,10 +84,10 @@ export async function checkPorts(situation: Situation): Promise<Finding[]> {
     ports.push({ what: 'the metrics', setting: 'metrics_port', host: metricsHost, port: metricsPort })
   }
   if (acmeDomains.length > 0 && acmeWebroot === undefined) {
-    ports.push({ what: 'the proof to the authority', setting: 'acme_http_port', host: undefined, port: acmeHttpPort })
+    ports.push({ what: 'the ACME challenge', setting: 'acme_http_port', host: undefined, port: acmeHttpPort })
   }
   const problems = (await Promise.all(ports.map(portProblem))).filter((problem) => problem !== undefined)
-  return problems.length > 0 ? problems : [ok('every other port that is needed is free')]
+  return problems.length > 0 ? problems : [ok('all other ports that the panel needs are free')]
 }
 
 /** @returns undefined for a port that can be opened */
@@ -98,19 +99,19 @@ function portProblem({ what, setting, host, port }: Port): Promise<Finding | und
       if (code === 'EADDRINUSE') {
         resolve(
           failed(
-            `port ${port} of ${what} is held by another program`,
-            `'ss -tlnp' names it; stop it, or change ${setting}`,
+            `port ${port} for ${what} is in use by another program`,
+            `find it with 'ss -tlnp' and stop it, or change ${setting}`,
           ),
         )
       } else if (code === 'EACCES') {
         const open = `sysctl net.ipv4.ip_unprivileged_port_start=${port}`
         resolve(
           failed(
-            `port ${port} of ${what} needs a privilege that the panel does not have`,
-            `'${open}', or change ${setting}`,
+            `port ${port} for ${what} needs a privilege that the panel does not have`,
+            `run '${open}', or change ${setting}`,
           ),
         )
-      } else resolve(failed(`port ${port} of ${what} cannot be opened (${code})`, `change ${setting} or the host`))
+      } else resolve(failed(`port ${port} for ${what} cannot be opened (${code})`, `change ${setting} or the host`))
     })
     server.listen({ port, ...(host !== undefined && { host }), exclusive: true }, () =>
       server.close(() => resolve(undefined)),

@@ -1,4 +1,4 @@
-/** The way from outside: the name of the public URL, the panel behind it, and whether that sees who calls. */
+/** Access from outside: the name in the public URL, the panel behind it, and whether the panel sees its clients' addresses. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -15,15 +15,15 @@ const PROBES = 5
 export async function checkName({ config: { publicUrl } }: Situation): Promise<Finding[]> {
   const [host] = hostOf(publicUrl)
   if (host === undefined)
-    return [ok('public_url is not set, so there is no name to look up', 'emails with links need it')]
-  if (isIP(host) !== 0) return [ok(`${host} is an address`)]
+    return [ok('public_url is not set, so there is no name to look up', 'emails with links need public_url')]
+  if (isIP(host) !== 0) return [ok(`${host} is an IP address`)]
   let addresses: string[]
   try {
     addresses = (await lookup(host, { all: true })).map(({ address }) => address)
   } catch (error) {
     return [
       failed(
-        `${host} is not known to DNS (${(error as NodeJS.ErrnoException).code})`,
+        `DNS does not know ${host} (${(error as NodeJS.ErrnoException).code})`,
         'add an A or AAAA record, or correct public_url',
       ),
     ]
@@ -32,7 +32,7 @@ export async function checkName({ config: { publicUrl } }: Situation): Promise<F
   const isHere = addresses.some((address) => own.has(address))
   return [
     ok(
-      `${host} is ${addresses.join(', ')}${isHere ? '' : ', which is a proxy, a router or another machine, not an address of this one'}`,
+      `${host} is ${addresses.join(', ')}${isHere ? '' : ', not an address of this machine: a proxy, a router or another machine'}`,
     ),
   ]
 }
@@ -43,12 +43,12 @@ export async function checkProxy(situation: Situation): Promise<Finding[]> {
     return [
       ok(
         'public_url is not set, so access from outside is not tested',
-        'behind a proxy, trusted_proxies has to name it',
+        'behind a proxy, set trusted_proxies to its address',
       ),
     ]
   }
   const direct = await answeringPanel(situation)
-  if (!direct) return [ok('no panel runs, so access from outside is not tested')]
+  if (!direct) return [ok('no panel is running, so access from outside is not tested')]
   const failure = await outsideProblem(publicUrl)
   if (failure) return [failure]
   if (!(await hasProxy(publicUrl, direct))) {
@@ -59,25 +59,25 @@ export async function checkProxy(situation: Situation): Promise<Finding[]> {
   if (await isThisMachine(publicUrl)) {
     return [
       ok(
-        `${publicUrl} leads to this panel by a proxy on this machine; whether it passes on who calls cannot be told from here`,
-        'GET /api/v1/auth/sessions shows what address a client comes from',
+        `${publicUrl} leads to this panel through a proxy on this machine; from here it is not visible whether the proxy passes on client addresses`,
+        'log in from elsewhere: GET /api/v1/auth/sessions shows the address that the panel sees',
       ),
     ]
   }
   if (await sharesBucket(publicUrl, direct)) {
     return [
       failed(
-        'requests through the proxy count as those of this machine: the panel does not see who calls, and all share one limit',
-        'name the proxy in trusted_proxies, and have it send X-Forwarded-For',
+        'the panel does not see client addresses: requests through the proxy count as those of this machine, so all clients share one rate limit',
+        'set trusted_proxies to the address of the proxy, and have the proxy send X-Forwarded-For',
       ),
     ]
   }
   if (trustedProxies.length > 0)
-    return [ok(`${publicUrl} leads to this panel by a proxy, whose X-Forwarded-For is believed`)]
+    return [ok(`${publicUrl} leads to this panel through a proxy, and trusted_proxies is set`)]
   return [
     warning(
-      `${publicUrl} leads to this panel by a proxy, and trusted_proxies is empty: all clients may count as one`,
-      'name the address of the proxy in trusted_proxies; GET /api/v1/auth/sessions shows what the panel sees',
+      `${publicUrl} leads to this panel through a proxy, but trusted_proxies is empty: all clients may count as one`,
+      'set trusted_proxies to the address of the proxy; GET /api/v1/auth/sessions shows the address that the panel sees',
     ),
   ]
 }
@@ -87,13 +87,13 @@ async function outsideProblem(publicUrl: string): Promise<Finding | undefined> {
     const { status, headers } = await probe(publicUrl)
     if (headers.has('x-request-id') && headers.has('x-ratelimit-remaining')) return undefined
     return failed(
-      `${publicUrl} does not lead to a panel (status ${status} without its headers)`,
-      'look at the proxy, or correct public_url',
+      `${publicUrl} does not lead to a panel (status ${status}, without a panel's headers)`,
+      'check the proxy, or correct public_url',
     )
   } catch (error) {
     return failed(
       `${publicUrl} does not answer: ${(error as Error).message}`,
-      'look at DNS, firewall, proxy and certificate',
+      'check DNS, firewall, proxy and certificate',
     )
   }
 }

@@ -34,7 +34,7 @@ function open(port: number, fetch: (request: Request) => Response): Bun.Server<u
   } catch (error) {
     const { code } = error as { code?: unknown }
     throw new Error(
-      `port ${port} for the proof can't be opened (${code}): choose another one with NCP_ACME_HTTP_PORT that port 80 leads to, or NCP_ACME_WEBROOT`,
+      `port ${port} for the ACME challenge cannot be opened (${code}): set NCP_ACME_HTTP_PORT to a free port that port 80 leads to, or set NCP_ACME_WEBROOT`,
     )
   }
 }

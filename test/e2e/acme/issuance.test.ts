@@ -135,7 +135,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     panel = await here.serve([], environment)
     const { stderr } = panel
     await until('the complaint', () => stderr().includes('certificate not issued'))
-    expect(stderr()).toContain(`port ${authority.proofPort} for the proof can't be opened (EADDRINUSE)`)
+    expect(stderr()).toContain(`port ${authority.proofPort} for the ACME challenge cannot be opened (EADDRINUSE)`)
     const own = new X509Certificate(here.read('data', 'tls', 'cert.pem'))
     expect(await servedBy(panel)).toBe(own.fingerprint256)
     expect((await panel.request('/livez')).status).toBe(200)

@@ -98,6 +98,20 @@ tried.toml:4: limit_user: must be a number from 1 to 1000000
   })
 })
 
+test('a pipe in the place of a file is refused at once, and never waited for', async () => {
+  Bun.spawnSync(['mkfifo', '-m', '600', here.path('pipe')])
+  const refused = async (message: string, args: string[], environment = {}) =>
+    expect(await here.run(['config', 'validate', ...args], { environment })).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `ncp: ${message}\n`,
+    })
+  await refused('--config: pipe is not a regular file', ['--config', 'pipe'])
+  await refused('NCP_SMTP_URL_FILE: pipe is not a regular file', [], { NCP_SMTP_URL_FILE: 'pipe' })
+  await refused('--tls-cert: pipe is not a regular file', ['--tls-cert', 'pipe', '--tls-key', 'pipe'])
+  await refused('--tls-cert: cannot read . (EISDIR)', ['--tls-cert', '.', '--tls-key', 'pipe'])
+})
+
 test('serve and the other commands take the same file', async () => {
   writeFileSync(here.path('panel.toml'), 'data = "elsewhere"\ntls = false\nlimit_probe = 7\n')
   const panel = await here.serve(['--config', 'panel.toml'])

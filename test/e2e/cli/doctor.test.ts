@@ -98,8 +98,8 @@ describe('on a good installation', () => {
       {
         name: 'panel',
         status: 'warning',
-        message: `no panel runs, and port ${port} is free`,
-        next: "start it: 'systemctl start ncp', or 'ncp serve'",
+        message: `no panel is running; port ${port} is free`,
+        next: "start it with 'systemctl start ncp' or 'ncp serve'",
       },
     ])
   })
@@ -123,7 +123,7 @@ describe('on a good installation', () => {
 
   test('makes nothing where there is none yet', async () => {
     const { exitCode, of } = await examine(['--data', 'nowhere'])
-    expect([exitCode, of('data directory')[0]?.message]).toEqual([0, 'nowhere is not there yet'])
+    expect([exitCode, of('data directory')[0]?.message]).toEqual([0, 'nowhere does not exist yet'])
     expect(existsSync(here.path('nowhere'))).toBe(false)
   })
 })
@@ -140,7 +140,7 @@ describe('says what is wrong, and what to do, of', () => {
     )
     chmodSync(here.inData(), 0o700)
     chmodSync(here.inData('totp.key'), 0o644)
-    expect(await failure('data directory')).toStartWith('others can get at data/totp.key (mode 0644): chmod 600')
+    expect(await failure('data directory')).toStartWith('other users can access data/totp.key (mode 0644): chmod 600')
     chmodSync(here.inData('totp.key'), 0o600)
   })
 
@@ -173,13 +173,13 @@ describe('says what is wrong, and what to do, of', () => {
     const { path } = JSON.parse((await here.run(['backup', 'create', '--json'])).stdout)
     expect((await examine()).of('backups')[0]?.status).toBe('ok')
     truncateSync(here.path(path, 'ncp.db'), 100)
-    expect(await failure('backups')).toContain('is damaged: ncp.db is missing, or not as long as it was')
+    expect(await failure('backups')).toContain('is damaged: ncp.db is missing, or has another size')
   })
 
   test('a port that another program holds', async () => {
     const other = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response('somebody else') })
     expect(await failure('panel')).toBe(
-      `port ${port} of the panel is held by another program: 'ss -tlnp' names it; stop it, or change port`,
+      `port ${port} for the panel is in use by another program: find it with 'ss -tlnp' and stop it, or change port`,
     )
     await other.stop(true)
   })
@@ -194,13 +194,13 @@ describe('says what is wrong, and what to do, of', () => {
     const messages = of('certificate').map(({ message }) => message)
     expect([exitCode, messages]).toEqual([
       1,
-      expect.arrayContaining([expect.stringMatching(/^it expired at \d{4}-/), 'it does not name panel.example.com']),
+      expect.arrayContaining([expect.stringMatching(/^it expired at \d{4}-/), 'it is not valid for panel.example.com']),
     ])
   })
 
   test('a name that DNS does not know', async () => {
     expect(await failure('name', [], { NCP_PUBLIC_URL: 'https://panel.invalid' })).toContain(
-      'panel.invalid is not known to DNS',
+      'DNS does not know panel.invalid',
     )
   })
 
@@ -218,6 +218,39 @@ test('a pipe in the place of a key is told, and not read', async () => {
   Bun.spawnSync(['mkfifo', here.inData('totp.key')])
   expect(await failure('data directory')).toStartWith('data/totp.key is not a regular file')
   renameSync(here.inData('kept'), here.inData('totp.key'))
+})
+
+test('a data directory that this user may not read is one finding, with what to do', async () => {
+  const isRoot = process.getuid?.() === 0
+  chmodSync(here.directory, 0o755)
+  chmodSync(here.inData(), isRoot ? 0o700 : 0)
+  const { stdout } = Bun.spawnSync(['./ncp', 'doctor', '--json', '--port', `${port}`, '--host', '127.0.0.1'], {
+    cwd: here.directory,
+    env: { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null' },
+    ...(isRoot && { uid: 12_345, gid: 12_345 }),
+  })
+  chmodSync(here.inData(), 0o700)
+  const { checks }: Report = JSON.parse(stdout.toString())
+  expect(checks.filter(({ status }) => status === 'failed')).toEqual([
+    {
+      name: 'data directory',
+      status: 'failed',
+      message: `user ${isRoot ? 12_345 : process.getuid?.()} may not read ./data, so nothing in it was checked`,
+      next: 'run this as the owner of the directory, or as root',
+    },
+  ])
+  expect(checks.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['versions', 'configuration', 'ports', 'name', 'proxy', 'mail']),
+  )
+})
+
+test('a certificate of its own that is damaged is not told as none, and can be renewed', async () => {
+  writeFileSync(here.inData('tls', 'cert.pem'), 'no certificate\n')
+  expect(await failure('certificate')).toBe(
+    "data/tls/cert.pem is damaged, or its key is missing or another one: a running panel replaces it within a minute; 'ncp cert renew' does so now",
+  )
+  expect((await here.run(['cert', 'renew'])).exitCode).toBe(0)
+  expect((await examine()).of('certificate')[0]?.status).toBe('warning')
 })
 
 test.skipIf(!installed('nginx'))(
@@ -262,7 +295,7 @@ http {
       NODE_EXTRA_CA_CERTS: 'proxy/cert.pem',
     })
     expect(of('proxy')).toEqual([
-      expect.objectContaining({ status: 'ok', message: expect.stringContaining('by a proxy on this machine') }),
+      expect.objectContaining({ status: 'ok', message: expect.stringContaining('through a proxy on this machine') }),
     ])
     nginx.kill()
     await nginx.exited
@@ -282,7 +315,7 @@ describe('the mail server', () => {
     const { of } = await examine([], settings(smtp.at().port))
     expect(of('mail')[0]).toMatchObject({
       status: 'ok',
-      message: `127.0.0.1 port ${smtp.at().port} takes emails and the password`,
+      message: `127.0.0.1 port ${smtp.at().port} accepts the login`,
     })
     expect(smtp.mails).toEqual([])
     const sent = await examine(['--send-mail', 'ada@example.com'], settings(smtp.at().port))
@@ -297,7 +330,7 @@ describe('the mail server', () => {
     expect(await failure('mail', [], settings(await freePort()))).toContain('ECONNREFUSED')
     const smtp = await startSmtp({ credentials: { user: 'panel', password: 'another' } })
     const told = await failure('mail', [], settings(smtp.at().port))
-    expect(told).toContain('look at the address, the port, the password')
+    expect(told).toContain('check the address, port, password')
     expect(told).not.toContain('secret-of-mail')
     await smtp.stop()
   })
