@@ -15,14 +15,14 @@ export type UnauthenticatedClient = { kind: 'unauthenticated'; origin: Origin }
 /** Whoever sits at the server's command line. */
 export type Operator = { kind: 'operator' }
 /** The panel itself, by a timer of its own. */
-export type Panel = { kind: 'panel' }
+export type PanelActor = { kind: 'panel' }
 
-export type Actor = Caller | UnauthenticatedClient | Operator | Panel
+export type Actor = Caller | UnauthenticatedClient | Operator | PanelActor
 /** An actor as far as the audit log tells of one. */
-export type AuditedActor = AuthenticatedUser | UnauthenticatedClient | Operator | Panel
+export type AuditedActor = AuthenticatedUser | UnauthenticatedClient | Operator | PanelActor
 
 export const operator: Operator = { kind: 'operator' }
-export const panel: Panel = { kind: 'panel' }
+export const panelItself: PanelActor = { kind: 'panel' }
 
 /**
  * For what makes an administrator or weakens one: a key with scopes could give itself all that its maker took from it.

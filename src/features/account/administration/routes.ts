@@ -5,10 +5,10 @@ import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
 import { idParams, toInteger } from '../../../http/schema.ts'
-import * as model from '../model.ts'
 import type { Throttle } from '../proof/throttle.ts'
 import type { Users } from '../users/users.ts'
 import type { Administration } from './administration.ts'
+import * as model from './model.ts'
 
 const OWN_FACTORS =
   'Requires the password of the calling administrator and, with two-factor authentication on, a code. An API key cannot do this.'

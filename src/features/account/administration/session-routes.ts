@@ -6,7 +6,7 @@ import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, idParams, integerText, toInteger } from '../../../http/schema.ts'
-import { SessionModel, toSession } from '../model.ts'
+import { SessionModel, toSession } from '../session/model.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { Users } from '../users/users.ts'
 

@@ -4,8 +4,8 @@ import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, type OpenCall, openOperation, operation } from '../../../http/operation.ts'
 import { unauthenticatedClientOf } from '../../../http/request-context.ts'
-import * as model from '../model.ts'
 import type { EmailChange } from './email-change.ts'
+import * as model from './model.ts'
 
 const tag = 'Authentication'
 

@@ -4,8 +4,9 @@ import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
-import * as model from '../model.ts'
+import { toUser } from '../model.ts'
 import type { Users } from '../users/users.ts'
+import * as model from './model.ts'
 
 const operations = {
   getMe: operation('user', {
@@ -26,7 +27,7 @@ export function meRoutes({ guard, getUser, findKey }: MeRoutesOptions) {
     const { credential } = caller
     const key = credential.kind === 'jwt' ? undefined : await findKey(caller, credential.keyId)
     return envelope({
-      user: model.toUser(await getUser(caller.userId)),
+      user: toUser(await getUser(caller.userId)),
       credential: model.toCredential(credential, key),
       rate_limit: model.toRateLimit(context.responseHeaders),
     })

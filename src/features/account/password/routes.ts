@@ -4,7 +4,7 @@ import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, type OpenCall, openOperation, operation } from '../../../http/operation.ts'
 import { unauthenticatedClientOf } from '../../../http/request-context.ts'
-import * as model from '../model.ts'
+import * as model from './model.ts'
 import type { PasswordService } from './password.ts'
 import type { PasswordReset } from './password-reset.ts'
 

@@ -1,6 +1,6 @@
 /** Throttles guesses at an account, over all addresses, without letting a stranger lock the owner out. */
 import { eq, sql } from 'drizzle-orm'
-import { type Caller, panel } from '../../../core/actor.ts'
+import { type Caller, panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { sessionIdOf } from '../../../core/principal.ts'
 import { isPassing } from '../../../db/failures.ts'
@@ -140,7 +140,7 @@ export function createThrottle(options: ThrottleOptions) {
     await writeAllowance(tx, userId, NOTICE, after)
     const inSession = door.startsWith('door session')
     await notify(tx, userId, { kind: inSession ? 'session_attempts_slowed' : 'login_attempts_slowed' })
-    await audit(tx, panel, { action: 'auth.throttle', accountId: userId, target: { type: 'user', id: userId } })
+    await audit(tx, panelItself, { action: 'auth.throttle', accountId: userId, target: { type: 'user', id: userId } })
   }
 
   return {

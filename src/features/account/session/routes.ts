@@ -9,8 +9,9 @@ import { type Call, type OpenCall, openOperation, operation } from '../../../htt
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { unauthenticatedClientOf } from '../../../http/request-context.ts'
 import { closed, idParams, toInteger } from '../../../http/schema.ts'
-import * as model from '../model.ts'
+import { toUser } from '../model.ts'
 import type { Login } from './login.ts'
+import * as model from './model.ts'
 import type { Sessions } from './sessions.ts'
 
 const tag = 'Authentication'
@@ -67,7 +68,7 @@ export function authRoutes({ guard, login, sessions, tokens }: AuthRoutesOptions
   async function logIn({ body, context }: OpenCall<typeof operations.login>) {
     const { email, password, totp_code: totpCode } = body
     const { user, session } = await login(unauthenticatedClientOf(context), { email, password, totpCode })
-    return envelope({ token: await tokens.sign(session), user: model.toUser(user) }, operations.login.message)
+    return envelope({ token: await tokens.sign(session), user: toUser(user) }, operations.login.message)
   }
 
   async function logout({ caller }: Call<typeof operations.logout>) {

@@ -3,7 +3,7 @@ import { Elysia, t } from 'elysia'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
-import * as model from '../model.ts'
+import * as model from './model.ts'
 import type { TwoFactor } from './two-factor.ts'
 
 const tag = 'Authentication'

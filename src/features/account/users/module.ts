@@ -1,5 +1,5 @@
 /** Users: made and changed by administrators, invited by email, and the first of them at the first start. */
-import { panel } from '../../../core/actor.ts'
+import { panelItself } from '../../../core/actor.ts'
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -32,7 +32,8 @@ export function usersModule(needs: UsersNeeds) {
     path: paths.initialAdminPassword,
     hasUsers,
     hash: passwords.hash,
-    createAdministrator: (email, hash) => users.create(panel, { email, name: 'Administrator', role: 'admin' }, hash),
+    createAdministrator: (email, hash) =>
+      users.create(panelItself, { email, name: 'Administrator', role: 'admin' }, hash),
   })
   return {
     services: { users, initialAdmin },

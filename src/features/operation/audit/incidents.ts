@@ -1,5 +1,5 @@
 /** Failures and refusals on their way into the audit log: summed up, so that an attack can't fill the disk. */
-import { type AuditedActor, panel } from '../../../core/actor.ts'
+import { type AuditedActor, panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, catalogue, type ErrorCode } from '../../../core/errors.ts'
 import type { Store } from '../../../db/store.ts'
@@ -49,7 +49,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     if (taken.bySource >= MAX_OF_SOURCE) {
       sum(`others ${what} ${source}`, withoutUser(actor), event.action, kind, 'others from this address')
     } else if (taken.byAll >= MAX_OF_POOL) {
-      sum(`crowd ${what}`, panel, event.action, kind, 'many addresses')
+      sum(`crowd ${what}`, panelItself, event.action, kind, 'many addresses')
     } else {
       begin(key, { actor, event, kind, place: { pool, source } })
     }

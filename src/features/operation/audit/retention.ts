@@ -1,6 +1,6 @@
 /** Deletes audit entries that are older than they are to be kept, so that the chain of the rest can still be proven. */
 import { and, asc, between, desc, gte, lt, lte } from 'drizzle-orm'
-import { panel } from '../../../core/actor.ts'
+import { panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries, Store } from '../../../db/store.ts'
@@ -52,7 +52,7 @@ export function createRetention({ store, clock, record, days }: RetentionOptions
       .onConflictDoUpdate({ target: auditHorizon.id, set: horizon })
     await deleteThrough(tx, oldest.id, last.id)
     await tx.delete(auditClockSteps).where(lte(auditClockSteps.entryId, last.id))
-    await record(tx, panel, {
+    await record(tx, panelItself, {
       action: 'audit.prune',
       accountId: null,
       details: { fromId: oldest.id, throughId: last.id, throughHash: last.hash },

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { panel as panelItself } from '../../../../src/core/actor.ts'
+import { panelItself } from '../../../../src/core/actor.ts'
 import { verifyChain } from '../../../../src/features/operation/audit/verify.ts'
 import { type Customer, type Panel, startPanel } from '../../../harness/panel.ts'
 
