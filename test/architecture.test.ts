@@ -178,7 +178,7 @@ test('nothing is random but from the operating system, and no clock is read but 
 
 test('what comes again and again is a task, which stops in order and never runs beside itself', () => {
   expect(files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)))).toEqual([
-    // Asks nothing of anyone: the thread knows no log, and the measurement must cost less than what it measures.
+    // Two timers are no tasks: the disk thread has no log, and a measurement must cost less than what it measures.
     'src/db/sqlite/fast/disk-thread.ts',
     'src/jobs/task.ts',
     'src/metrics/event-loop.ts',

@@ -1,4 +1,4 @@
-/** How long to wait before the next attempt at what failed, or was refused for coming too often. */
+/** How long to wait after a failure, or after too many attempts, before the next one. */
 
 export type Backoff = {
   /** The delay after the first failure, in milliseconds. It doubles with each further one. */
@@ -7,7 +7,7 @@ export type Backoff = {
 }
 
 /**
- * Without jitter: what waits here is one panel, or one account, and not a fleet that would come back in step.
+ * No jitter: a single panel or account waits here, not a fleet whose retries would coincide.
  *
  * @param failures in a row, from 1
  * @returns milliseconds

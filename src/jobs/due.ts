@@ -1,30 +1,30 @@
-/** Which jobs of a queue are to be done next. */
+/** Selects the jobs of a queue to run next. */
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
 import type { Queries } from '../db/store.ts'
 import { jobs } from '../db/tables.ts'
 
-/** Jobs looked at for the most urgent, in each of two orders. */
+/** Rows read in each of two orders to find the most urgent. */
 const CANDIDATES = 200
 
 export type DueOptions = {
   kind: string
   /** Milliseconds since the epoch. */
   now: number
-  /** Nothing is put off for longer. */
+  /** The longest delay that a job can have been given. */
   longestMs: number
   limit: number
 }
 
 /**
- * The most urgent of the jobs that are due. However many wait, few are looked at: those that expire first, which may be put
- * off, and those whose turn came first, so that none waits for ever.
+ * The most urgent due jobs. However many wait, only a few rows are read: those that expire first, which may not be due yet,
+ * and those that have been due longest, so that no job starves.
  *
  * @returns their ids
  */
 export async function findDue(tx: Queries, { kind, now, longestMs, limit }: DueOptions): Promise<number[]> {
   const columns = { id: jobs.id, expiresAt: jobs.expiresAt, nextAttemptAt: jobs.nextAttemptAt }
   const isOfKind = eq(jobs.kind, kind)
-  // What is put off further was put off before the clock was set back.
+  // A job delayed further than this was delayed before the clock was set back.
   const tooFar = now + longestMs
   const found = [
     ...(await tx

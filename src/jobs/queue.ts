@@ -1,4 +1,4 @@
-/** Work that survives a crash: put down in the transaction of what asks for it, and done afterwards until it is done or too late. */
+/** A persistent job queue: a job is added in the transaction that needs it, and tried afterwards until it succeeds or expires. */
 import { and, asc, eq, gt, gte, inArray, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
 import { countUpTo } from '../db/count.ts'
@@ -11,26 +11,26 @@ import { createSingleFlight } from './single-flight.ts'
 import { startTasks } from './task.ts'
 
 export type Job = {
-  /** What its worker reads. A secret in it is sealed: a deleted row stays readable in the file for a while. */
+  /** The worker's input. Seal any secret in it: a deleted row stays readable in the file for a while. */
   payload: string
-  /** Milliseconds since the epoch; from then on it is not worth doing. */
+  /** The deadline, in milliseconds since the epoch; the job is then given up. */
   expiresAt: number
-  /** Replaces a job of the same kind and topic that still waits. */
+  /** Replaces a waiting job of the same kind and topic. */
   topic?: string
 }
 
-/** A job that this process has the lease of. `attempts` counts this one too. */
+/** A job leased to this process. `attempts` includes the current one. */
 export type LeasedJob = Pick<typeof jobs.$inferSelect, 'id' | 'payload' | 'attempts' | 'createdAt' | 'expiresAt'>
 
 export type Worker = {
   /**
-   * Does a job. It may have been done before: a process can die after the work and before it says so.
+   * Must tolerate a job that was already done: a process can die between the work and its commit.
    *
-   * @param cut aborted when the panel stops and has waited long enough
-   * @throws Error: it is tried again later, unless `isFinal`
+   * @param cut aborted when the panel stops and the grace period is over
+   * @throws Error to have it tried again later, unless `isFinal`
    */
   work(job: LeasedJob, cut: AbortSignal): Promise<void>
-  /** Whether another attempt would fail just the same. */
+  /** Whether another attempt would fail in the same way. */
   isFinal(error: unknown): boolean
 }
 
@@ -39,19 +39,19 @@ export type QueueOptions = {
   clock: Clock
   /** What expired before may be deleted for good. */
   deletableBefore(): number
-  /** The kind of all its jobs, as it is stored. Each kind has one queue, so that no kind holds up another. */
+  /** Stored with each job. Each kind has its own queue, so that no kind delays another. */
   kind: string
-  /** Undefined where this process does none: they wait for another one, or until they expire. */
+  /** Undefined in a process that runs no jobs: they wait for another process or expire. */
   worker: Worker | undefined
-  /** How long a job is one process's to do. A process that dies over it leaves it to the next after that. */
+  /** How long a leased job belongs to one process. If that process dies, another takes the job afterwards. */
   leaseMs: number
   backoff: Backoff
-  /** The backoff of jobs with no more than this time from the putting down to the expiry; not longer than the other. */
+  /** The backoff of jobs that expire within `lifetimeMs` of being added; its delays must not exceed those of `backoff`. */
   urgent: { lifetimeMs: number; backoff: Backoff }
   log: Log
-  /** What the log says when the queue itself fails, and not a job. */
+  /** The log message when the queue itself fails, rather than a job. */
   failure: string
-  /** What became of jobs, where they were not simply done. */
+  /** Called when a job does not succeed. */
   tell: {
     expired(job: Pick<LeasedJob, 'id'>): void
     failed(job: LeasedJob, error: unknown, retryInMs: number): void
@@ -62,17 +62,17 @@ export type QueueOptions = {
 export type Queue = ReturnType<typeof createQueue>
 
 /**
- * How often to look for jobs that are due. Not at once after each request: what the panel does next would tell whether there
- * was a job to do, and so, for one, whether an email address is known.
+ * How often to look for due jobs. Running one right after the request would reveal that there was one, and so, for a password
+ * reset, whether the email address is known.
  */
 const POLL_MS = 2000
-/** Jobs at a time, so that a slow one does not hold up the others. */
+/** Jobs run at the same time, so that a slow one does not delay the others. */
 const BATCH = 5
 /** Expired jobs deleted at a time. */
 const SWEEP = 100
-/** What jobs under way get to finish at shutdown. */
+/** The grace period for running jobs at shutdown. */
 const STOP_MS = 2000
-/** What monitoring is told at the most. */
+/** The highest count that monitoring is told. */
 const MAX_COUNT = 10_000
 
 export function createQueue(options: QueueOptions) {
@@ -82,7 +82,7 @@ export function createQueue(options: QueueOptions) {
   let stopPolling: (() => Promise<void>) | undefined
   let isStopping = false
 
-  /** Deletes what has expired and leases what is due, the most urgent first. */
+  /** Deletes expired jobs and leases due ones, the most urgent first. */
   async function lease(): Promise<LeasedJob[]> {
     const now = clock.now()
     return store.write(async (tx) => {
@@ -139,7 +139,7 @@ export function createQueue(options: QueueOptions) {
     while (!isStopping) {
       const leased = await lease()
       if (!worker || leased.length === 0) return
-      // All of them first: what is still under way when the pass ends would outlive `stop`.
+      // Wait for all of them: one that outlived the pass would outlive `stop`.
       const outcomes = await Promise.allSettled(leased.map((job) => attempt(worker, job)))
       const failed = outcomes.find((outcome) => outcome.status === 'rejected')
       if (failed) throw failed.reason
@@ -148,7 +148,7 @@ export function createQueue(options: QueueOptions) {
 
   const passes = createSingleFlight(() => runAllDue().catch((err) => log.error({ err }, failure)))
 
-  /** Deletes a job that still waits, or is under way and will not be tried again, in the caller's transaction. */
+  /** Deletes a job in the caller's transaction. One that is running is not interrupted, and is not tried again. */
   async function withdraw(tx: Queries, topic: string): Promise<void> {
     await tx.delete(jobs).where(and(isOfKind, eq(jobs.topic, topic)))
   }
@@ -156,20 +156,20 @@ export function createQueue(options: QueueOptions) {
   return {
     withdraw,
 
-    /** Puts a job down in the caller's transaction: no job without the change, no change without the job. */
+    /** Adds a job in the caller's transaction: no job without the change, no change without the job. */
     async put(tx: Queries, { payload, topic, expiresAt }: Job): Promise<void> {
       const now = clock.now()
-      // Deleted and not changed: the old one may be under way, and must not take the new one with it when it is done.
+      // Deleted rather than updated: the old one may be running, and its completion must not remove the new one.
       if (topic !== undefined) await withdraw(tx, topic)
       await tx
         .insert(jobs)
         .values({ kind, payload, topic: topic ?? null, createdAt: now, nextAttemptAt: now, expiresAt })
     },
 
-    /** Does what is due now. Resolves when it has been tried; a failure is told and tried again later. Never throws. */
+    /** Runs all due jobs. Resolves when each has been tried once. Never throws: failures are reported and tried again later. */
     runDue: passes.next,
 
-    /** When the oldest job was put down that has failed and still waits, in milliseconds since the epoch. */
+    /** When the oldest job that has failed and still waits was added, in milliseconds since the epoch. */
     async waitingSince(): Promise<number | undefined> {
       const [oldest] = await store.read
         .select({ since: jobs.createdAt })
@@ -181,15 +181,15 @@ export function createQueue(options: QueueOptions) {
       return oldest?.since
     },
 
-    /** Jobs that wait, those under way included; 10,000 for any number above. */
+    /** Waiting and running jobs; at most 10,000 are counted. */
     countWaiting: () => countUpTo(store.read, store.read.select({ one: sql`1` }).from(jobs).where(isOfKind), MAX_COUNT),
 
-    /** Begins to look for jobs: for the process that serves, and not for one command. */
+    /** Starts polling: for the process that serves, not for a single command. */
     start(): void {
       stopPolling = startTasks([{ everyMs: POLL_MS, run: passes.next, log, failure }])
     },
 
-    /** Lets jobs under way finish for a moment, then cuts them off; they are done after the next start. */
+    /** Gives running jobs a moment to finish, then aborts them; they run again after the next start. */
     async stop(): Promise<void> {
       isStopping = true
       const deadline = setTimeout(() => cut.abort(), STOP_MS)

@@ -1,14 +1,14 @@
-/** One run of a piece of work at a time, however many callers ask for it. */
+/** Runs a piece of work at most once at a time, however many callers ask for it. */
 
 export type SingleFlight<T> = {
-  /** The run under way, or a new one. For work whose result serves a caller who asked while it was running. */
+  /** Joins the run under way, or starts one. For work whose result is still good for a caller who arrives during it. */
   join(): Promise<T>
   /**
-   * A run that begins after this call: at once, or right after the run under way. Callers who ask during one run share the
-   * one after it. For work that must see what the caller has just done.
+   * A run that starts after this call: at once, or right after the run under way. Callers during one run share the next.
+   * For work that must see what the caller has just done.
    */
   next(): Promise<T>
-  /** Resolves when no run is under way or waits, whatever became of them. */
+  /** Resolves when no run is under way or pending, whether they succeeded or failed. */
   idle(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function createSingleFlight<T>(work: () => Promise<T>): SingleFlight<T> {
   }
 
   return {
-    // Between two runs only the second is there, and has not begun.
+    // For a moment between two runs, only the pending one is set.
     join: () => running ?? waiting ?? start(),
 
     next() {

@@ -1,21 +1,21 @@
-/** Work that is done from time to time, off the path of any request. */
+/** Periodic work, off the path of any request. */
 import type { Log } from '../log/log.ts'
 import { createSingleFlight } from './single-flight.ts'
 
 export type Task = {
-  /** Milliseconds from one run to the next; a turn that comes while a run is under way is left out. */
+  /** The interval in milliseconds. A run that would start while another is under way is skipped. */
   everyMs: number
-  /** @param stopping aborted when the panel stops: a run of many steps ends after the one it is at */
+  /** @param stopping aborted when the panel stops: a long run ends after its current step */
   run(stopping: AbortSignal): Promise<unknown>
   log: Log
-  /** What the log says when a run fails. It is tried again at the next turn. */
+  /** The log message when a run fails. The next run comes as usual. */
   failure: string
 }
 
 /**
- * Starts tasks, each of which runs for the first time after `everyMs`. They do not keep the process alive.
+ * Starts tasks; each first runs after `everyMs`. They do not keep the process alive.
  *
- * @returns what stops them, and resolves when the runs under way are over
+ * @returns a function that stops them and resolves when the runs under way are over
  */
 export function startTasks(tasks: readonly Task[]): () => Promise<void> {
   const stopping = new AbortController()

@@ -1,4 +1,4 @@
-/** Emails on their way: jobs that a mail server is asked to take until it has, or until they are stale. */
+/** The outbox: emails as jobs, sent until the mail server accepts them or they expire. */
 import type { Clock } from '../core/clock.ts'
 import type { SecretBox } from '../crypto/secret-box.ts'
 import type { Queries, Store } from '../db/store.ts'
@@ -8,16 +8,16 @@ import type { Log } from '../log/log.ts'
 import { type Mail, type Mailer, SEND_TIMEOUT_MS } from './mailer.ts'
 
 export type OutgoingMail = Mail & {
-  /** Milliseconds since the epoch; from then on it is not worth sending. */
+  /** The deadline, in milliseconds since the epoch; the email is then given up. */
   expiresAt: number
-  /** Replaces an email of the same topic that still waits. */
+  /** Replaces a waiting email of the same topic. */
   topic?: string
 }
 
-/** Puts an email down in the caller's transaction: no email without the change, no change without the email. */
+/** Queues an email in the caller's transaction: no email without the change, no change without the email. */
 export type PutMail = (tx: Queries, mail: OutgoingMail) => Promise<void>
 
-/** Takes back what waits of a topic, in the caller's transaction. */
+/** Withdraws the waiting email of a topic, in the caller's transaction. */
 export type WithdrawMail = (tx: Queries, topic: string) => Promise<void>
 
 export type OutboxOptions = {

@@ -1,4 +1,4 @@
-/** Jobs that survive a crash: done once, tried again, given up, and kept apart by kind. */
+/** The job queue: each job done once, tried again, given up, and kept apart by kind. */
 import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -120,7 +120,7 @@ describe('a job', () => {
     expect(done.sort()).toEqual(payloads.sort())
   })
 
-  test('that is put down during a pass is done in the next one, which the caller waits for', async () => {
+  test('that is added during a pass is done in the next one, which the caller waits for', async () => {
     const { begun, end } = slowWork('slow')
     await put('slow')
     const first = queue.runDue()
@@ -272,7 +272,7 @@ describe('a job that fails', () => {
 })
 
 describe('a clock that was wrong', () => {
-  test('holds up no job that was put down while it was ahead', async () => {
+  test('delays no job that was added while it was ahead', async () => {
     clock.jump(86_400)
     await put('a', { expiresAt: clock.now() + HOUR_MS })
     clock.jump(-86_400)

@@ -1,4 +1,4 @@
-/** Work from time to time: when it runs, what a failure does, and how it stops. */
+/** Periodic work: when it runs, what a failure does, and how it stops. */
 import { afterEach, beforeEach, expect, jest, test } from 'bun:test'
 import { startTasks, type Task } from '../../src/jobs/task.ts'
 import { createTestLog, type TestLog } from '../harness/log.ts'
@@ -23,7 +23,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
 }
 
-test('runs each time that its time is over, and not before', async () => {
+test('runs once an interval, and not before the first is over', async () => {
   let runs = 0
   start(async () => runs++)
   jest.advanceTimersByTime(999)
@@ -47,7 +47,7 @@ test('tells of a failure in its own words, and runs again the next time', async 
   expect(log.lines).toEqual(failures.map((err) => ({ err, msg: 'it failed' })))
 })
 
-test('never runs beside itself: the turns during a long run are left out', async () => {
+test('never overlaps itself: runs that would start during a long one are skipped', async () => {
   const runs: ReturnType<typeof Promise.withResolvers<void>>[] = []
   start(() => {
     const run = Promise.withResolvers<void>()
