@@ -12,7 +12,7 @@ export type ListenOptions = {
   port: number
   /** Undefined serves plain HTTP, for a proxy in front. */
   tls: Tls | undefined
-  /** Whether the port may be one on which this process listens already: see `takeOverPort`. */
+  /** Whether the port may be one on which this process listens already: see `system/shared-port.ts`. */
   reusePort?: boolean
 }
 

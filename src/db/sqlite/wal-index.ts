@@ -20,12 +20,14 @@ export type WalIndex = {
 export function askWalIndex(reader: Database): WalIndex {
   const version = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')
   const noop = reader.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)')
-  const frames = () => noop.get()?.log ?? 0
-  const moved = () => noop.get()?.checkpointed ?? 0
+  const counts = () => noop.get() ?? { log: 0, checkpointed: 0 }
   return {
     version: () => version.get()?.data_version ?? -1,
-    frames,
-    moved,
-    backlog: () => frames() - moved(),
+    frames: () => counts().log,
+    moved: () => counts().checkpointed,
+    backlog() {
+      const { log, checkpointed } = counts()
+      return log - checkpointed
+    },
   }
 }
