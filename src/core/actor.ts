@@ -1,4 +1,4 @@
-/** Who does something, with what and from where: what services act for, and what the audit log tells. */
+/** Who does something, with which credential and from where: what services act for, and what the audit log records. */
 import { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Rights } from './rights.ts'

@@ -1,4 +1,4 @@
-/** The headers of the OpenAPI document: those that an operation takes, and those of its responses. */
+/** The headers in the OpenAPI document: those an operation takes, and those of its responses. */
 import { MAX_CONDITION_LENGTH } from '../http/conditional.ts'
 import { MAX_KEY_LENGTH } from '../http/idempotency/answer-once.ts'
 import type { RequestHeader } from '../http/operation.ts'

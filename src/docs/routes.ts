@@ -1,4 +1,4 @@
-/** The interactive reference at `/api/docs`: Swagger UI out of the binary, and the OpenAPI document as YAML. */
+/** The interactive reference at `/api/docs`: an embedded Swagger UI, and the OpenAPI document as YAML. */
 import { type AnyElysia, Elysia } from 'elysia'
 import favicon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
 import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }

@@ -1,4 +1,4 @@
-/** What browsers, password managers and finders of holes look for at a fixed place (RFC 8615). */
+/** What browsers, password managers and security researchers look for at well-known paths (RFC 8615). */
 import { Elysia } from 'elysia'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-/** The OpenAPI document as it is served and printed: YAML that every reader reads alike. */
+/** The OpenAPI document as YAML that every parser reads the same way. */
 import type { AnyElysia } from 'elysia'
 
 /**

@@ -1,4 +1,4 @@
-/** JWTs: HS256, every claim that we rely on required (RFC 8725, RFC 7518 §3.2). */
+/** JWTs: HS256, with every claim that we rely on required (RFC 8725, RFC 7518 §3.2). */
 import { jwt } from '@elysiajs/jwt'
 import type { Clock } from '../core/clock.ts'
 import { Rejection } from '../core/rejection.ts'

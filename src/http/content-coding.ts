@@ -1,4 +1,4 @@
-/** Compression of what is sent: which coding a client takes (RFC 9110 §12.5.3), and the work itself. */
+/** Compresses responses: which coding a client accepts (RFC 9110 §12.5.3), and the compression itself. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 

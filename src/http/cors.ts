@@ -1,4 +1,4 @@
-/** Pages of other origins that the operator names: what a browser lets them send and read (Fetch §3.2). */
+/** CORS: what a browser lets pages of the origins that the operator names send and read (Fetch §3.2). */
 import type { RequestContext } from './request-context.ts'
 
 export type Cors = {

@@ -1,4 +1,4 @@
-/** Whatever is thrown becomes the envelope here, and nowhere else. */
+/** Turns everything that is thrown into the envelope; nothing else does. */
 
 import { Elysia, ParseError, ValidationError } from 'elysia'
 import type { AuditedActor } from '../core/actor.ts'

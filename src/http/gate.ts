@@ -1,4 +1,4 @@
-/** The gate: every request passes here before it is routed, so that 401, 404, 413 and 429 carry its headers too. */
+/** The gate: every request passes it before routing, so that 401, 404, 413 and 429 carry its headers too. */
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError, catalogue } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-/** Who may call a route: the `auth` macro refuses before the body is read, so that a refused client learns nothing from it. */
+/** Authorizes the caller of a route before its body is read, so that a refused client learns nothing from it. */
 import { Elysia } from 'elysia'
 import type { Caller } from '../core/actor.ts'
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'

@@ -1,4 +1,4 @@
-/** Headers that every response starts from; a route that serves something else than the API overwrites them. */
+/** The headers that every response starts with; a route outside the API overwrites some. */
 import type { Policy, Verdict } from '../limiter/limiter.ts'
 
 export const baseHeaders = {

@@ -1,4 +1,4 @@
-/** The Host of a request, strictly: two programs that read it differently could take the request for two (RFC 9112 §3.2). */
+/** Reads the Host of a request, strictly: two programs that read it differently could see two hosts (RFC 9112 §3.2). */
 import { isIPv6 } from 'node:net'
 import { AppError } from '../core/errors.ts'
 

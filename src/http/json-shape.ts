@@ -1,4 +1,4 @@
-/** What a JSON body may look like at all, found in one pass over its text and before any schema sees it. */
+/** Bounds the shape of a JSON body in one pass over its text, before any schema sees it. */
 import { AppError } from '../core/errors.ts'
 
 /** Levels of objects and arrays; the deepest body of ours has three. */

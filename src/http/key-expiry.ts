@@ -1,4 +1,4 @@
-/** Tells whoever uses an API key when it ends, on the wire, where scripts can look. */
+/** Tells the user of an API key when it expires, in headers that scripts can read. */
 import type { Credential } from '../core/principal.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 

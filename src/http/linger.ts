@@ -1,4 +1,4 @@
-/** Lets a client finish what it sends before it is refused: most write a whole body before they read the answer. */
+/** Lets a client finish sending before it is refused: most write the whole body before they read the response. */
 
 type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }
 

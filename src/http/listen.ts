@@ -1,4 +1,4 @@
-/** Opens the port: TLS, limits of the connection, and the last resort when even the error handler fails. */
+/** Opens the port: TLS, connection limits, and a last resort for when even the error handler fails. */
 import { catalogue } from '../core/errors.ts'
 import { errorEnvelope } from './envelope.ts'
 import { baseHeaders } from './headers.ts'

@@ -1,4 +1,4 @@
-/** Guards the metrics: where a token is set, a request has to send it as `Authorization: Bearer`. */
+/** Guards the metrics: where a token is set, a request must send it as `Authorization: Bearer`. */
 import { timingSafeEqual } from 'node:crypto'
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'

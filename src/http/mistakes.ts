@@ -1,4 +1,4 @@
-/** What is wrong with the fields of a request, in words: one reason a field, and never a value. */
+/** Explains what is wrong with the fields of a request: one reason a field, and never a value. */
 import { Check } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
 import { AppError } from '../core/errors.ts'

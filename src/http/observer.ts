@@ -1,4 +1,4 @@
-/** What became of a request, for log and metrics: asked once its response is made, also for 404, refusals and failures. */
+/** Tells the log and the metrics the outcome of every request, once its response is made. */
 
 import type { ServedRequest } from '../core/served-request.ts'
 import type { RequestLog } from '../log/log.ts'

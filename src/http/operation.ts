@@ -1,4 +1,4 @@
-/** What a route says of itself, once: to its caller, to the guard and to the OpenAPI document. */
+/** Describes a route once: for its handler, for the guard and for the OpenAPI document. */
 import type { DocumentDecoration, TSchema } from 'elysia'
 import type { Caller } from '../core/actor.ts'
 import { catalogue, type ErrorCode } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-/** Keeps pages of lists as they are sent, for one version of the store: most callers ask again for what has not changed. */
+/** Caches pages of lists as they are sent, for one version of the store: most clients ask again for what has not changed. */
 
 import type { Caller } from '../core/actor.ts'
 import type { Awaitable } from '../core/awaitable.ts'

@@ -1,4 +1,4 @@
-/** What the gate finds out about a request before it is routed, for everything behind the gate. */
+/** What the gate learns about a request before routing, for everything behind the gate. */
 import { Elysia } from 'elysia'
 import type { AuthenticatedUser, Caller, Origin, UnauthenticatedClient } from '../core/actor.ts'
 import type { Principal } from '../core/principal.ts'

@@ -1,4 +1,4 @@
-/** What is known of a path before it is routed. */
+/** What is known about a path before routing: its methods, and which of them need a credential. */
 
 export type Route = {
   /** Such as `/api/v1/sites/:id`. */

@@ -1,4 +1,4 @@
-/** Files that are served as they are: compressed once, tagged by their content, kept by clients for as long as they are the same. */
+/** Serves files as they are: compressed once, tagged by their content, cached by clients until they change. */
 import { matchesTag } from './conditional.ts'
 import { type Coding, codedTag, compress, preferredCoding } from './content-coding.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,4 +1,4 @@
-/** Where log lines go: standard error or a file, at once or in batches, and never in the way of the panel's work. */
+/** Writes log lines to standard error or a file, at once or in batches, and never delays the panel's work. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 const FLUSH_MS = 500

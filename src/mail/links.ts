@@ -1,4 +1,4 @@
-/** Links in mails: to pages of the frontend, from the configured base and nothing of a request. */
+/** Links in emails: to pages of the frontend, built from the configured base and nothing from a request. */
 
 /** Where a user sets a password with a token. */
 export function passwordLink(publicUrl: string, token: string): string {

@@ -1,4 +1,4 @@
-/** The mail server that takes our mails: its URL, taken apart. */
+/** Parses the URL of the mail server that takes the panel's emails. */
 
 export type MailServer = {
   /** A name or an address, an IPv6 one without brackets. */

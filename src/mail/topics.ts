@@ -1,4 +1,4 @@
-/** Topics of mails: of each, one waits, the newest, and whoever makes it void withdraws it by the same name. */
+/** Topics of emails: of each topic only the newest email waits, and it can be withdrawn by the topic. */
 
 export const activationTopic = (userId: number) => `activation:${userId}`
 export const resetTopic = (userId: number) => `password-reset:${userId}`

@@ -1,4 +1,4 @@
-/** How late the event loop runs: whoever waits for it waits as long. */
+/** Measures how late the event loop runs, which every request waits for. */
 
 const INTERVAL_MS = 100
 

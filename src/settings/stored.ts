@@ -1,4 +1,4 @@
-/** The settings as they are stored, for everything that goes by them. */
+/** Reads the stored settings, for everything that depends on them. */
 import type { Role } from '../core/principal.ts'
 import { prepare } from '../db/statements.ts'
 import type { Queries, ReadStore } from '../db/store.ts'

@@ -1,4 +1,4 @@
-/** Every setting of an installation, once: its name outside, what it may be, what it is until an administrator changes it. */
+/** Every setting of an installation, once: its name in the API, what it may be, and its default. */
 import { LANGUAGES } from '../mail/wording.ts'
 
 type Common = {

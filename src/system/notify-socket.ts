@@ -1,4 +1,4 @@
-/** Talks to systemd, or to whoever else started the panel and speaks its protocol (sd_notify(3)). */
+/** Talks to systemd, or to another service manager that speaks its protocol (sd_notify(3)). */
 import { libc } from './libc.ts'
 
 const AF_UNIX = 1

@@ -1,4 +1,4 @@
-/** Allowances of an account: some uses are free, then each must wait longer than the one before, and time forgets them. */
+/** Allowances of an account: a few uses are free, each further one has to wait longer, and the count decays with time. */
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import { given, prepare } from '../../db/statements.ts'
 import type { Queries } from '../../db/store.ts'

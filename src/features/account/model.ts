@@ -1,4 +1,4 @@
-/** What several topics of an account take and give. */
+/** Schemas that several topics of an account share. */
 import { t } from 'elysia'
 import { PASSWORD_LENGTH } from '../../crypto/password-rules.ts'
 import type { users } from '../../db/tables.ts'

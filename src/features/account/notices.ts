@@ -1,4 +1,4 @@
-/** Notices by email about what happened to an account (ASVS V6.3.7), to the address that is stored for it. */
+/** Emails that tell a user what happened to the account (ASVS V6.3.7), sent to its stored address. */
 import { eq } from 'drizzle-orm'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** Idempotency-Key on requests that create something (draft-ietf-httpapi-idempotency-key-header). */
+/** Answers a request that has an Idempotency-Key once (draft-ietf-httpapi-idempotency-key-header). */
 
 import type { Caller } from '../../core/actor.ts'
 import { AppError } from '../../core/errors.ts'

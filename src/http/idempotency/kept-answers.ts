@@ -1,4 +1,4 @@
-/** Idempotency-Key: the answer to a request that creates something is kept for a day, so that a repetition creates nothing. */
+/** Keeps the response to a creation for a day, so that a request repeated with its Idempotency-Key creates nothing. */
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { createDailyBudget } from '../../core/daily-budget.ts'

@@ -1,4 +1,4 @@
-/** What an administrator does about the account of a user who cannot get in; the command line does the same. */
+/** What an administrator, or the operator, does for a user who cannot get in. */
 import type { Actor, Caller } from '../../../core/actor.ts'
 import { normalizeEmail } from '../../../core/email.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'

@@ -1,4 +1,4 @@
-/** `/admin/users/:id/api-keys`: what keys a user has, and the end of one. */
+/** `/admin/users/:id/api-keys`: the API keys of a user, to list and revoke. */
 import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -1,4 +1,4 @@
-/** What administrators send and get about the account of a user. */
+/** The schemas of what administrators do with another user's account. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import { closed, emailAddress, integerOut, nullable, timestampOut } from '../../../http/schema.ts'

@@ -1,4 +1,4 @@
-/** `/admin/users/:id/email`, `/2fa/reset`, `/throttle` and `/unlock`: how an administrator lets a user in again. */
+/** `/admin/users/:id/email`, `/2fa/reset`, `/throttle` and `/unlock`: how an administrator lets a user back in. */
 import { Elysia, t } from 'elysia'
 import { sendResource } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -1,4 +1,4 @@
-/** `/admin/users/:id/sessions`: where a user is logged in, and the end of it. */
+/** `/admin/users/:id/sessions`: the sessions of a user, to list and end. */
 import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -1,4 +1,4 @@
-/** API keys: made once, shown once, stored as a hash. */
+/** API keys: created once, shown once, stored as a hash. */
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'

@@ -1,4 +1,4 @@
-/** Mails before an API key expires: seven days, and one. */
+/** Emails before an API key expires: seven days before, and one day before. */
 import { and, asc, eq, gt, isNull, lte } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { nextTurn } from '../../../core/next-turn.ts'

@@ -1,4 +1,4 @@
-/** What `/auth/api-keys` takes and gives: the contract's fields, and what a key is limited to where it is. */
+/** The schemas of `/auth/api-keys`: the contract's fields, and the limits of a restricted key. */
 import { t } from 'elysia'
 import { SCOPES, type Scope } from '../../../core/scope.ts'
 import { formatTimestamp, parseTimestamp } from '../../../core/timestamp.ts'

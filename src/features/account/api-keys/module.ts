@@ -1,4 +1,4 @@
-/** API keys: the credentials of scripts, and the emails about those that expire. */
+/** API keys: credentials for scripts, and the emails about keys that expire. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { isSelfRotationAllowed, readSettings } from '../../../settings/stored.ts'

@@ -1,4 +1,4 @@
-/** What the audit log tells of an API key. */
+/** What the audit log records about an API key. */
 import type { Actor } from '../../../core/actor.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import type { Queries } from '../../../db/store.ts'

@@ -1,4 +1,4 @@
-/** The right of an API key to rotate itself: given at its creation, bounded in time, and never given later. */
+/** The right of an API key to rotate itself: given when it is created, limited in time, and never given later. */
 import { AppError } from '../../../core/errors.ts'
 import type { apiKeys } from '../../../db/tables.ts'
 

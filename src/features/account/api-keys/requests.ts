@@ -1,4 +1,4 @@
-/** What may be asked of an API key: how it is made, and what may change. */
+/** The requests that API keys take: how one is created, and what may change. */
 import type { Scope } from '../../../core/scope.ts'
 
 export type NewApiKey = {

@@ -1,4 +1,4 @@
-/** What is stored of an API key: found for its user, and without what has passed. */
+/** Reads the stored rows of API keys, without secrets and expiries that are past. */
 import { eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'

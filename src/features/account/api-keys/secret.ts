@@ -1,4 +1,4 @@
-/** The secret of an API key, as the contract writes it: `ncp_` and 32 random bytes in hex. */
+/** The secret of an API key, in the contract's form: `ncp_` and 32 random bytes in hex. */
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../../crypto/secret.ts'
 

@@ -1,4 +1,4 @@
-/** An API key gives itself another secret and a new end, where its maker and the settings allow that. */
+/** An API key gives itself a new secret and a new expiry, where its creator and the settings allow it. */
 import type { Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'

@@ -1,4 +1,4 @@
-/** From a bearer value to the principal behind it: the one place where API keys and JWTs are recognised. */
+/** Finds the principal behind a bearer value: the one place that recognizes API keys and JWTs. */
 import { type Awaitable, whenKnown } from '../../../core/awaitable.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { type Credential, isUsableFrom, type Principal } from '../../../core/principal.ts'

@@ -1,4 +1,4 @@
-/** Credentials: from a bearer value to the principal behind it, at the gate and again in each transaction. */
+/** Credentials: the principal behind a bearer value, at the gate and again in each transaction. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { isTwoFactorRequired } from '../../../settings/stored.ts'

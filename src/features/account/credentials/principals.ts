@@ -1,4 +1,4 @@
-/** From what is stored of a credential to the principal behind it: for the gate, and again for each transaction. */
+/** Reads the principal of a stored credential, for the gate and again for each transaction. */
 import { eq, or } from 'drizzle-orm'
 import { type Credential, isExpired, type KeyRestrictions, type Principal, type Role } from '../../../core/principal.ts'
 import { Rejection, unknownCredential } from '../../../core/rejection.ts'

@@ -1,4 +1,4 @@
-/** Transactions of an actor: each begins by proving again that its caller may do what the request was let through for. */
+/** Transactions on behalf of an actor: each first checks again that its caller may still do what the guard let through. */
 import type { Actor, Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Principal, Role } from '../../../core/principal.ts'

@@ -1,4 +1,4 @@
-/** Moving an account to another email address: asked for with both factors, and proven with a token mailed to it. */
+/** Moves an account to another email address: requested with both factors, confirmed with a token emailed to the new address. */
 import { and, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** What `/auth/email` takes. */
+/** The schemas of `/auth/email`. */
 import { closed, emailAddress } from '../../../http/schema.ts'
 import { codeWhenEnrolled, mailedToken, password } from '../model.ts'
 

@@ -1,4 +1,4 @@
-/** `/auth/email`: moving the account to another address. */
+/** `/auth/email`: change the email address of your account. */
 import { Elysia, t } from 'elysia'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'

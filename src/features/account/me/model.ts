@@ -1,4 +1,4 @@
-/** What `/auth/me` gives. */
+/** The schema of `/auth/me`. */
 import { t } from 'elysia'
 import type { Credential } from '../../../core/principal.ts'
 import { SCOPES, type Scope } from '../../../core/scope.ts'

@@ -1,4 +1,4 @@
-/** What a caller is told of the credential that calls. */
+/** What a caller can learn about the credential it uses. */
 import type { Module } from '../../../module.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { Users } from '../users/users.ts'

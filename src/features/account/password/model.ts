@@ -1,4 +1,4 @@
-/** What the routes of passwords take. */
+/** The schemas of `/auth/password` and `/auth/password-reset`. */
 import { PASSWORD_LENGTH } from '../../../crypto/password-rules.ts'
 import { closed, emailAddress, text } from '../../../http/schema.ts'
 import { codeWhenEnrolled, mailedToken, password } from '../model.ts'

@@ -1,4 +1,4 @@
-/** Passwords: changed by the user, set by the holder of a token, and the email that brings one. */
+/** Passwords: changed by their user, or set with an emailed token. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'

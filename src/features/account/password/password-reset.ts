@@ -1,4 +1,4 @@
-/** Asking for a mail with a link that sets a new password. What the link holds is redeemed in `password.ts`. */
+/** Requests for an email with a link that sets a new password. `password.ts` redeems the token in the link. */
 import { and, eq, inArray, lte } from 'drizzle-orm'
 import type { UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** Setting passwords: by the user who knows the old one, the holder of a single-use token, or the command line. */
+/** Sets passwords: for a user who knows the old one, for the holder of a single-use token, and for the command line. */
 import { and, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** `/auth/password` and `/auth/password-reset`: the password, changed by its owner or set with a token. */
+/** `/auth/password` and `/auth/password-reset`: change your password, or set one with a token. */
 import { Elysia, t } from 'elysia'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'

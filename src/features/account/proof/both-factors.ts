@@ -1,4 +1,4 @@
-/** What takes over or weakens an account: done once its caller has proven both factors again. */
+/** Runs what takes over or weakens an account only after its caller has proven both factors again. */
 import type { Caller } from '../../../core/actor.ts'
 import type { Queries } from '../../../db/store.ts'
 import type { WriteAs } from '../credentials/write-as.ts'

@@ -1,4 +1,4 @@
-/** What is said of a token that came by mail, or with an invitation, and is not good. */
+/** The error for an emailed or activation token that is not valid. */
 import type { UnauthenticatedClient } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Action } from '../../operation/audit/events.ts'

@@ -1,4 +1,4 @@
-/** What proves a user beyond the credential, how often that may be tried, and the notices that tell of it. */
+/** Proof: password and second factor, limits on attempts, and the emails about both. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { isCodeRequired } from '../../../settings/stored.ts'

@@ -1,4 +1,4 @@
-/** The second factor at work: codes that are accepted once, asked of whoever has enrolled. */
+/** Checks second-factor codes: each is accepted once, and asked of every enrolled user. */
 import { and, eq, gt, isNotNull, lt, or } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** Throttles guesses at an account, over all addresses, without letting a stranger lock the owner out. */
+/** Throttles guesses on an account, over all addresses, without letting a stranger lock its owner out. */
 import { eq, sql } from 'drizzle-orm'
 import { type Caller, panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** Login: email, password and, for a user with 2FA, a code, against a new session. */
+/** Login: exchanges email, password and, with 2FA, a code for a new session. */
 import { and, eq } from 'drizzle-orm'
 import type { AuthenticatedUser, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

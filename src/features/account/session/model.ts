@@ -1,4 +1,4 @@
-/** What login and `/auth/sessions` take and give. */
+/** The schemas of login and `/auth/sessions`. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import { closed, emailAddress, idOut, timestampOut } from '../../../http/schema.ts'

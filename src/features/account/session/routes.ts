@@ -1,4 +1,4 @@
-/** `/auth`: login, logout and one's sessions. */
+/** `/auth`: login, logout and your sessions. */
 import { Elysia, t } from 'elysia'
 import { sessionIdOf } from '../../../core/principal.ts'
 import type { AccessTokens } from '../../../http/access-token.ts'

@@ -1,4 +1,4 @@
-/** Sessions: the row behind each JWT. Without its row, a token is worth nothing. */
+/** Sessions: the row behind each JWT. A token without its row is worth nothing. */
 import { and, asc, eq, gt, inArray, lte, ne } from 'drizzle-orm'
 import { type Actor, type Caller, type Origin, requireWithoutScopes } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** What `/auth/2fa` takes and gives. */
+/** The schemas of `/auth/2fa`. */
 import { t } from 'elysia'
 import { closed, totpCode } from '../../../http/schema.ts'
 import { password } from '../model.ts'

@@ -1,4 +1,4 @@
-/** `/auth/2fa`: enrolment in two-factor authentication, and the way out of it. */
+/** `/auth/2fa`: enrol in two-factor authentication, and switch it off. */
 import { Elysia, t } from 'elysia'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'

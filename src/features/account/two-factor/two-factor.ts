@@ -1,4 +1,4 @@
-/** Two-factor authentication: enrolment in two steps, and the way out of it; recovery codes. */
+/** Two-factor authentication: enrolment in two steps, recovery codes, and switching it off. */
 import { and, eq, isNull } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import type { Actor, Caller } from '../../../core/actor.ts'

@@ -1,4 +1,4 @@
-/** The token with which a new user sets the first password, and the mail that brings it. */
+/** The activation token with which a new user sets a first password, and the email that carries it. */
 import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { newToken, sha256 } from '../../../crypto/secret.ts'

@@ -1,4 +1,4 @@
-/** The first start's administrator: a random password in a file of its own, gone when the password is changed. */
+/** The administrator of the first start: a random password in a file of its own, deleted when the password changes. */
 import { rm } from 'node:fs/promises'
 import { newToken, writePrivateFile } from '../../../crypto/secret.ts'
 

@@ -1,4 +1,4 @@
-/** What `/admin/users` takes and gives. */
+/** The schemas of `/admin/users`. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import { choice, closed, emailAddress, idOut, label, text, timestampOut } from '../../../http/schema.ts'

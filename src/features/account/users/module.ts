@@ -1,4 +1,4 @@
-/** Users: made and changed by administrators, invited by email, and the first of them at the first start. */
+/** Users: created and changed by administrators, invited by email, and the administrator of the first start. */
 import { panelItself } from '../../../core/actor.ts'
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'

@@ -1,4 +1,4 @@
-/** `/admin/users`: an administrator makes, changes and disables users, and never sets their passwords. */
+/** `/admin/users`: administrators create, change and disable users, and never set their passwords. */
 import { Elysia, t } from 'elysia'
 import { preconditionOf, representPage, sendChanged, sendPage, sendResource } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -1,4 +1,4 @@
-/** Domain names: from what people type to what DNS knows. */
+/** Domain names: from what people type to what the DNS knows. */
 import { domainToASCII } from 'node:url'
 
 const MAX_LENGTH = 253

@@ -1,4 +1,4 @@
-/** Reads sites in pages, of a subscription or of all, and searches them by name: so many names at a time, and no more. */
+/** Lists sites in pages, of one subscription or of all, and searches them by name within a bounded amount of work. */
 import { and, asc, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { type Piece, readPage } from '../../../db/page-reader.ts'

@@ -1,4 +1,4 @@
-/** What `/sites` takes and gives. */
+/** The schemas of `/sites`. */
 import { t } from 'elysia'
 import { AppError } from '../../../core/errors.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'

@@ -1,4 +1,4 @@
-/** The names of sites, domains and aliases alike: taken apart, kept unique on the node, and put together again. */
+/** The names of sites, domains and aliases alike: stored one a row, unique on the node, and put together again. */
 import { domainToASCII } from 'node:url'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'

@@ -1,4 +1,4 @@
-/** `/sites`. */
+/** `/sites`: the sites of your subscriptions. */
 import { Elysia, t } from 'elysia'
 import type { Caller } from '../../../core/actor.ts'
 import {

@@ -1,4 +1,4 @@
-/** Sites: a domain, its aliases and where its files are, within a subscription and its limit. */
+/** Sites: a domain, its aliases and the place of its files, within a subscription and its limit. */
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, Operator } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'

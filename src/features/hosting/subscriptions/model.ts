@@ -1,4 +1,4 @@
-/** What `/subscriptions` and `/admin/subscriptions` take and give. */
+/** The schemas of `/subscriptions` and `/admin/subscriptions`. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import {

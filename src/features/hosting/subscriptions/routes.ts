@@ -1,4 +1,4 @@
-/** `/subscriptions`, a customer's own, and `/admin/subscriptions`, everybody's. */
+/** `/subscriptions`: your own; `/admin/subscriptions`: those of all users. */
 import { Elysia, t } from 'elysia'
 import { preconditionOf, representPage, sendChanged, sendPage, sendResource } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -1,4 +1,4 @@
-/** Which subscription a request means, and what a caller may see of it: told once, for everything that belongs to one. */
+/** Decides which subscription a request means and what of it the caller may see, for everything that belongs to one. */
 import { and, eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'

@@ -1,4 +1,4 @@
-/** The audit log: who did what, when and from where; written in the transaction of what it tells, and read in pages. */
+/** The audit log: who did what, when and from where, written in the transaction that does it and read in pages. */
 import { desc, eq } from 'drizzle-orm'
 import type { AuditedActor } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** How much an account may write into the audit log in a day: what is more is summed up, so that nobody fills the disk. */
+/** How much an account may write into the audit log in a day; the rest is summed up, so that no account can fill the disk. */
 import type { AuditedActor } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { createDailyBudget } from '../../../core/daily-budget.ts'

@@ -1,4 +1,4 @@
-/** The hash chain: each entry holds the hash of itself and of the one before, so none can be changed or taken out. */
+/** The hash chain: each entry holds a hash of itself and of the entry before, so that none can be changed or removed. */
 import { sha256 } from '../../../crypto/secret.ts'
 import type { auditLog } from '../../../db/tables.ts'
 

@@ -1,4 +1,4 @@
-/** The details of an audit entry, short whatever they tell: what a customer writes a thousand times must not fill a disk. */
+/** Keeps the details of an audit entry short, so that what a customer writes a thousand times cannot fill the disk. */
 import type { Details } from './events.ts'
 
 /** Of a text. */

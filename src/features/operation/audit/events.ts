@@ -1,4 +1,4 @@
-/** What the audit log can tell: every action that has a name in it, and what an entry says of one. */
+/** The events of the audit log: every action by name, and what an entry records of it. */
 
 /** Grows at its end; a name that has been written is never given another meaning. */
 export const ACTIONS = [

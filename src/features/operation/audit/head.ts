@@ -1,4 +1,4 @@
-/** The head of the audit log: its newest entry, told a second time, so that it shows when the end is cut off. */
+/** The head of the audit log: a second record of its newest entry, which shows when the end is cut off. */
 import { and, eq } from 'drizzle-orm'
 import { given, prepare } from '../../../db/statements.ts'
 import type { Queries } from '../../../db/store.ts'

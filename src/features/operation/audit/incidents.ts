@@ -1,4 +1,4 @@
-/** Failures and refusals on their way into the audit log: summed up, so that an attack can't fill the disk. */
+/** Records failures and refusals in the audit log, summed up so that an attack cannot fill the disk. */
 import { type AuditedActor, panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, catalogue, type ErrorCode } from '../../../core/errors.ts'

@@ -1,4 +1,4 @@
-/** Reads the audit log in pages, the newest first: every filter is a range of an index, however many entries there are. */
+/** Lists the audit log in pages, newest first: every filter is a range of an index, however many entries there are. */
 import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { throughIndex } from '../../../db/expressions.ts'

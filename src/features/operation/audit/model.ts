@@ -1,4 +1,4 @@
-/** What `/audit-log` and `/admin/audit-log` take and give. */
+/** The schemas of `/audit-log` and `/admin/audit-log`. */
 import { t } from 'elysia'
 import { formatTimestamp, parseTimestamp } from '../../../core/timestamp.ts'
 import {

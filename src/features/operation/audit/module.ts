@@ -1,4 +1,4 @@
-/** The audit log: what is recorded, failures and refusals among it, what is read, and how long it is kept. */
+/** The audit log: what is recorded, what can be read, and how long entries are kept. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { createAudit } from './audit.ts'

@@ -1,4 +1,4 @@
-/** Deletes audit entries that are older than they are to be kept, so that the chain of the rest can still be proven. */
+/** Deletes audit entries past their retention so that the chain of the rest can still be verified. */
 import { and, asc, between, desc, gte, lt, lte } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** `/audit-log`, one's own entries, and `/admin/audit-log`, everybody's. */
+/** `/audit-log`: the events of your account; `/admin/audit-log`: all events. */
 import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import type { Guard } from '../../../http/guard.ts'

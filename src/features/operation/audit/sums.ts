@@ -1,4 +1,4 @@
-/** What accounts do beyond their budgets, counted in the transaction that does it, and written as sums within the hour. */
+/** Counts what accounts do beyond their budget, in the transaction that does it, and writes it as sums within the hour. */
 import { asc, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'

@@ -1,4 +1,4 @@
-/** Proves the hash chain of the audit log, from the horizon to the last entry. */
+/** Verifies the hash chain of the audit log, from its horizon to the last entry. */
 import { asc, between, gt } from 'drizzle-orm'
 import { countUpTo } from '../../../db/count.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'

@@ -1,4 +1,4 @@
-/** What it takes to serve requests, looked at when somebody asks. */
+/** Checks everything that serving requests depends on, when a client asks. */
 import { rm, writeFile } from 'node:fs/promises'
 import type { Clock } from '../../../core/clock.ts'
 import { dataPaths } from '../../../data-directory.ts'

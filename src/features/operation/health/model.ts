@@ -1,4 +1,4 @@
-/** What the health paths give. */
+/** The schemas of `/livez` and `/readyz`. */
 import { t } from 'elysia'
 import { choice, closed } from '../../../http/schema.ts'
 import { CHECKS, type Check, type Checks } from './health.ts'

@@ -1,4 +1,4 @@
-/** What `/admin/settings` takes and gives, by the table of settings. */
+/** The schemas of `/admin/settings`, made from the table of settings. */
 import { type TSchema, t } from 'elysia'
 import { choice, closed, flag, integer, label, nullableIn, text } from '../../../http/schema.ts'
 import { isTimeZone } from '../../../mail/wording.ts'

@@ -1,4 +1,4 @@
-/** `/admin/settings`. */
+/** `/admin/settings`: the settings of the installation. */
 import { Elysia } from 'elysia'
 import { preconditionOf, sendChanged, sendResource } from '../../../http/conditional.ts'
 import type { Guard } from '../../../http/guard.ts'
