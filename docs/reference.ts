@@ -1,6 +1,7 @@
 /** Writes the reference pages that are made from the source: `bun docs/reference.ts`. A test holds them equal. */
 import { join } from 'node:path'
-import { fileKeyOf, type Setting, schema } from '../src/config/schema.ts'
+import { schema } from '../src/config/schema.ts'
+import { fileKeyOf, type Setting } from '../src/config/setting.ts'
 
 /** The pages by their path in the repository. */
 export const pages: Record<string, () => string> = {

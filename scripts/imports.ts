@@ -34,23 +34,74 @@ export function layerOf(file: string): Layer {
   throw new Error(`${file} is in no layer: name one in scripts/imports.ts`)
 }
 
+const IMPORT = /^(?:im|ex)port (type )?[^'"]*from '(\.[^']+)'|(?:^import |\bimport\()'(\.[^']+)'/gm
+
 export type Import = { from: string; to: string; typeOnly: boolean }
 
-/** The imports between the files of a folder, also those that only hand a name on. */
+/** The imports between the files of a folder, also those that only hand a name on, and those made when they are needed. */
 export const importsIn = (folder: string): Import[] =>
   filesIn(folder).flatMap((file) =>
-    [...sourceOf(file).matchAll(/^(?:im|ex)port (type )?[^'"]*from '(\.[^']+)'|^import '(\.[^']+)'/gm)].flatMap(
-      ([, type, named, bare]) => {
-        const to = relative(root, join(root, dirname(file), named ?? bare ?? ''))
-        const isOurs = to.startsWith(`${folder}/`) && to.endsWith('.ts')
-        return isOurs ? [{ from: file, to, typeOnly: type !== undefined }] : []
-      },
-    ),
+    [...sourceOf(file).matchAll(IMPORT)].flatMap(([, type, named, other]) => {
+      const to = relative(root, join(root, dirname(file), named ?? other ?? ''))
+      const isOurs = to.startsWith(`${folder}/`) && to.endsWith('.ts')
+      return isOurs ? [{ from: file, to, typeOnly: type !== undefined }] : []
+    }),
   )
 
-/** Whether an import runs against the layers. `http` may name a type of what is above it, a service none of `http`. */
-export const runsUp = ({ from, to, typeOnly }: Import): boolean =>
-  layers.indexOf(layerOf(to)) > layers.indexOf(layerOf(from)) && !(typeOnly && layerOf(from) === 'http')
+/** From the ground up: a room imports from those before it, types too. A feature stands after those that it needs. */
+export const rooms = [
+  'core',
+  'data-directory.ts',
+  'threads.ts',
+  'system',
+  'log',
+  'crypto',
+  'limiter',
+  'metrics',
+  'db',
+  'jobs',
+  'mail',
+  'config',
+  'settings',
+  'backup',
+  'http',
+  'docs',
+  'tls',
+  'module.ts',
+  'platform.ts',
+  'operation/audit',
+  'account/credentials',
+  'operation/settings',
+  'account',
+  'account/proof',
+  'account/session',
+  'account/users',
+  'account/password',
+  'account/email',
+  'account/two-factor',
+  'hosting/subscriptions',
+  'account/api-keys',
+  'account/administration',
+  'account/me',
+  'hosting/sites',
+  'operation/health',
+  'panel.ts',
+  'lifecycle',
+  'app.ts',
+  'cli',
+  'main.ts',
+]
+
+/** Whether an import runs against the layers, or against the rooms. */
+export const runsUp = ({ from, to }: Import): boolean =>
+  layers.indexOf(layerOf(to)) > layers.indexOf(layerOf(from)) || floorOf(to) > floorOf(from)
+
+/** @throws Error if the file is in no room */
+function floorOf(file: string): number {
+  const floor = rooms.indexOf(roomOf(file))
+  if (floor === -1) throw new Error(`${file} is in no room: name one in scripts/imports.ts`)
+  return floor
+}
 
 /** The room of a file: its folder under `src`, or its feature. A file that lies beside the rooms is one by itself. */
 export function roomOf(file: string): string {

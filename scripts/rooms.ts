@@ -1,5 +1,5 @@
 /** Prints the picture of imports: each room of `src` from the ground up, its size, and the rooms it imports from. */
-import { circlesAmong, filesIn, importsIn, reachAmong, roomOf, runsUp, sourceOf } from './imports.ts'
+import { circlesAmong, filesIn, importsIn, roomOf, rooms, runsUp, sourceOf } from './imports.ts'
 
 const files = filesIn('src')
 const linesOf = (file: string) => sourceOf(file).trimEnd().split('\n').length
@@ -14,7 +14,6 @@ const arrows = Map.groupBy(
 const edges = [...arrows.values()].flatMap(([first]) =>
   first ? [{ from: roomOf(first.from), to: roomOf(first.to) }] : [],
 )
-const reach = reachAmong(edges)
 const circles = circlesAmong(edges)
 const upward = imports.filter(runsUp)
 
@@ -31,8 +30,7 @@ function arrow(from: string, to: string): string {
 }
 
 const rows = [...Map.groupBy(files, roomOf)]
-  // A room reaches more rooms than any that it imports from, so this is the order from the ground up.
-  .sort(([a], [b]) => (reach.get(a)?.size ?? 0) - (reach.get(b)?.size ?? 0) || a.localeCompare(b))
+  .sort(([a], [b]) => rooms.indexOf(a) - rooms.indexOf(b))
   .map(([room, own]) => ({
     room,
     lines: sum(own.map(linesOf)),
@@ -48,7 +46,7 @@ for (const { room, lines, files, from } of rows) {
 }
 const lengths = files.map(linesOf)
 print('')
-print('o in a circle   ^ against the layers   ~ types alone')
+print('o in a circle   ^ against the order   ~ types alone')
 print(
   `${rows.length} rooms, ${edges.length} arrows between them; ${files.length} files, ${sum(lengths)} lines, ${median(lengths)} in the median file`,
 )
@@ -60,4 +58,4 @@ print(
       .join('; ') || 'none'
   }`,
 )
-print(`imports against the layers: ${upward.map(({ from, to }) => `${from} -> ${to}`).join(', ') || 'none'}`)
+print(`imports against the order: ${upward.map(({ from, to }) => `${from} -> ${to}`).join(', ') || 'none'}`)

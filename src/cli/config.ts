@@ -1,7 +1,8 @@
 /** `ncp config …`: what the panel would run with, and where each value comes from. */
 import type { Command } from 'commander'
 import type { ResolvedSetting } from '../config/load.ts'
-import { type Config, fileKeyOf, schema } from '../config/schema.ts'
+import { type Config, schema } from '../config/schema.ts'
+import { fileKeyOf } from '../config/setting.ts'
 import { checkGivenCertificate } from '../tls/given.ts'
 import { configOf, settingsOf, withSettings } from './flags.ts'
 import { print, printJson } from './output.ts'

@@ -1,7 +1,8 @@
 /** Flags that come from the settings, so that the help and the configuration say the same. */
 import { type Command, Option } from 'commander'
 import { type Flags, findConfigFile, loadConfig, type ResolvedSetting, resolveSettings } from '../config/load.ts'
-import { type Config, type Setting, schema } from '../config/schema.ts'
+import { type Config, schema } from '../config/schema.ts'
+import type { Setting } from '../config/setting.ts'
 
 /** Adds the flag of each named setting to a command, and the one that names the configuration file. */
 export function withSettings(command: Command, keys: readonly (keyof Config)[]): Command {

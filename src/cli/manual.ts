@@ -1,7 +1,8 @@
 /** `ncp man`: the manual page, made from the definitions of the commands and of the settings. */
 import type { Command } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
-import { fileKeyOf, type Setting, schema } from '../config/schema.ts'
+import { schema } from '../config/schema.ts'
+import { fileKeyOf, type Setting } from '../config/setting.ts'
 import { type CommandNode, commandTree } from './command-tree.ts'
 import { printDocument } from './output.ts'
 

@@ -1,7 +1,7 @@
 /** The settings that decide what browsers may do with the panel. */
 
 import { contactUri, oneOf, origins } from './rules.ts'
-import type { Setting } from './schema.ts'
+import type { Setting } from './setting.ts'
 
 export const HSTS = ['off', 'host', 'subdomains'] as const
 

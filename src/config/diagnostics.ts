@@ -2,7 +2,7 @@
 import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
 import { WORKAROUNDS, type Workaround } from '../system/workarounds.ts'
 import { oneOf, someOf, text } from './rules.ts'
-import type { Setting } from './schema.ts'
+import type { Setting } from './setting.ts'
 
 export type DiagnosticConfig = {
   logLevel: LogLevel

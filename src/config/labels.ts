@@ -1,5 +1,6 @@
 /** Where each value of a configuration was given, for a complaint about it that comes later than its reading. */
-import { type Config, type Setting, schema } from './schema.ts'
+import { type Config, schema } from './schema.ts'
+import type { Setting } from './setting.ts'
 
 export type Labels = Partial<Record<keyof Config, string>>
 

@@ -4,7 +4,8 @@ import { type ConfigFile, readConfigFile } from './file.ts'
 import { withLabels } from './labels.ts'
 import { contradictions, inOrder, unknownKeys, unknownVariables } from './mistakes.ts'
 import { type Environment, placesOf, unreadable } from './places.ts'
-import { type Config, type Setting, schema } from './schema.ts'
+import { type Config, schema } from './schema.ts'
+import type { Setting } from './setting.ts'
 
 /** Values of the command line by key; text is read as the environment's is. */
 export type Flags = Partial<Record<keyof Config, string | boolean | undefined>>

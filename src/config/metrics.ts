@@ -1,7 +1,7 @@
 /** The settings of the metrics, and which of them belong together. */
 import { isLoopback } from '../core/loopback.ts'
 import { bearerToken, integer, text } from './rules.ts'
-import type { Setting } from './schema.ts'
+import type { Setting } from './setting.ts'
 
 export type MetricsConfig = {
   metricsHost: string

@@ -4,7 +4,8 @@ import type { ConfigFile } from './file.ts'
 import { labelOf } from './labels.ts'
 import { lacksMetricsToken } from './metrics.ts'
 import type { Environment } from './places.ts'
-import { type Config, fileKeyOf, type Setting, schema } from './schema.ts'
+import { type Config, schema } from './schema.ts'
+import { fileKeyOf, type Setting } from './setting.ts'
 
 export type Mistake = {
   text: string

@@ -6,7 +6,7 @@ import { requirePrivate } from '../system/private-file.ts'
 import { readRegularFile } from '../system/regular-file.ts'
 import type { ConfigFile } from './file.ts'
 import { nameOf } from './labels.ts'
-import { fileKeyOf, type Setting } from './schema.ts'
+import { fileKeyOf, type Setting } from './setting.ts'
 
 export type Environment = Record<string, string | undefined>
 

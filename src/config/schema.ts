@@ -4,6 +4,7 @@ import { type BrowserConfig, browserSettings } from './browsers.ts'
 import { type DiagnosticConfig, diagnosticSettings } from './diagnostics.ts'
 import { type MetricsConfig, metricsSettings } from './metrics.ts'
 import { addressRanges, domainNames, email, httpsUrl, integer, publicUrl, sender, text, trueOrFalse } from './rules.ts'
+import type { Setting } from './setting.ts'
 
 type OwnConfig = {
   data: string
@@ -36,32 +37,7 @@ type OwnConfig = {
 
 export type Config = OwnConfig & BrowserConfig & MetricsConfig & DiagnosticConfig
 
-export type Setting<Value> = {
-  /** The environment variable. */
-  env: string
-  /** The command-line flag of `serve`, where there is one. */
-  flag?: string
-  /** What the configuration file takes; a list is an array of texts. Everywhere else it is text. */
-  type: 'text' | 'number' | 'boolean' | 'list'
-  /** Never shown, and in no argument and no configuration file: it has a variable, or a file of its own. */
-  secret?: true
-  default: Value
-  /** @throws Error that says what the text must be */
-  parse(text: string): Value
-  help: string
-  /** Of the flag, where that says the opposite: `--no-tls`. */
-  flagHelp?: string
-}
-
 const perMinute = integer(1, 1_000_000)
-
-/**
- * One name, three spellings: `NCP_LIMIT_LOGIN` in the environment is `limit_login` in the file, and a flag, where
- * there is one, is `--limit-login`.
- */
-export function fileKeyOf({ env }: { env: string }): string {
-  return env.slice('NCP_'.length).toLowerCase()
-}
 
 export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
   data: {

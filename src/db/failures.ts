@@ -1,17 +1,8 @@
 /** What can go wrong beneath the database, told apart from what is wrong with a request, and in words for caller and operator. */
 import { codeOf } from '../core/error-code.ts'
 import { AppError } from '../core/errors.ts'
+import type { FailureKind } from './failure-kind.ts'
 import { kindOfCode } from './sqlite/error-codes.ts'
-
-/**
- * What went wrong, whatever the engine:
- *
- * - `unique`: another row holds the value already
- * - `busy`: another process holds the lock
- * - `full`: there is no room on the disk
- * - `storage`: the database cannot be read or written
- */
-export type FailureKind = 'unique' | 'busy' | 'full' | 'storage'
 
 /** The operating system's own codes. */
 const SYSTEM_KINDS: Readonly<Record<string, FailureKind>> = {

@@ -1,5 +1,6 @@
 /** SIGHUP: what may change while the panel serves, read again; what is wrong changes nothing. */
-import { type Config, fileKeyOf, schema } from '../config/schema.ts'
+import { type Config, schema } from '../config/schema.ts'
+import { fileKeyOf } from '../config/setting.ts'
 import type { ProcessLog } from '../log/log.ts'
 
 export type ReloadOptions = {

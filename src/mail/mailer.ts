@@ -1,6 +1,5 @@
 /** Hands one mail to the mail server: plain text, one recipient, over TLS. */
 import type { Transporter } from 'nodemailer'
-import type { Config } from '../config/schema.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { parseSender } from './sender.ts'
 import type { MailServer } from './server.ts'
@@ -31,6 +30,13 @@ export type MailerOptions = {
   panelName(): Promise<string>
   /** Stands below every mail. */
   publicUrl: string
+}
+
+/** What the configuration says of email. */
+export type MailConfig = {
+  mailServer: MailServer | undefined
+  mailFrom: string | undefined
+  publicUrl: string | undefined
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -87,7 +93,7 @@ export function createMailer({ server, from, panelName, publicUrl }: MailerOptio
 
 /** @returns undefined where no mail server is configured */
 export function configuredMailer(
-  { mailServer, mailFrom, publicUrl }: Config,
+  { mailServer, mailFrom, publicUrl }: MailConfig,
   panelName: () => Promise<string>,
 ): Mailer | undefined {
   if (!mailServer || mailFrom === undefined || publicUrl === undefined) return undefined

@@ -3,7 +3,8 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, type Flags, findConfigFile, loadConfig, resolveSettings } from '../../src/config/load.ts'
-import { type Config, fileKeyOf, type Setting, schema } from '../../src/config/schema.ts'
+import { type Config, schema } from '../../src/config/schema.ts'
+import { fileKeyOf, type Setting } from '../../src/config/setting.ts'
 import { newDirectory } from '../harness/directory.ts'
 
 type Environment = Record<string, string>

@@ -1,6 +1,6 @@
 /** What SQLite's result codes mean: https://www.sqlite.org/rescode.html */
 import { codeOf } from '../../core/error-code.ts'
-import type { FailureKind } from '../failures.ts'
+import type { FailureKind } from '../failure-kind.ts'
 
 /** By how a code begins: an extended code names its primary one first. */
 const KINDS: readonly (readonly [string, FailureKind])[] = [

@@ -1,7 +1,8 @@
 /** What the compiled binary gives the shell and the manual: scripts that the shells themselves run. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { fileKeyOf, schema } from '../../../src/config/schema.ts'
+import { schema } from '../../../src/config/schema.ts'
+import { fileKeyOf } from '../../../src/config/setting.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.

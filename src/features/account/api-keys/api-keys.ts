@@ -18,16 +18,21 @@ import type { WithFreshCode } from '../proof/second-factor.ts'
 import type { RequireManageable } from '../users/users.ts'
 import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
-import { noRenewal, renewalOf } from './renewal.ts'
+import { noRenewal, renewalOf, SELF_ROTATION_IS_OFF } from './renewal.ts'
 import type { ApiKeyChanges, NewApiKey } from './requests.ts'
-import { type ApiKey, changeKey, earliest, findOwn, noPrevious, requireUnexpired, withoutPast } from './rows.ts'
+import {
+  type ApiKey,
+  type CreatedApiKey,
+  changeKey,
+  earliest,
+  findOwn,
+  noPrevious,
+  requireUnexpired,
+  withoutPast,
+} from './rows.ts'
 import { newSecret } from './secret.ts'
-import { SELF_ROTATION_IS_OFF } from './self-rotation.ts'
 
 export type { ApiKey }
-
-/** The key itself is nowhere else. */
-export type CreatedApiKey = { row: ApiKey; key: string }
 
 export type ApiKeysOptions = {
   store: ReadStore

@@ -19,8 +19,8 @@ import {
   totpCode,
 } from '../../../http/schema.ts'
 import { normalizeRange } from '../../../limiter/address.ts'
-import type { ApiKey, CreatedApiKey } from './api-keys.ts'
 import type { ApiKeyChanges, NewApiKey } from './requests.ts'
+import type { ApiKey, CreatedApiKey } from './rows.ts'
 
 const MAX_CIDRS = 100
 /** An IPv6 address written in full, and its prefix. */

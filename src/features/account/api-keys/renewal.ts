@@ -8,6 +8,9 @@ const DEFAULT_MS = 365 * DAY_MS
 /** The longest that its maker may say. */
 const MAX_MS = 2 * DEFAULT_MS
 
+export const SELF_ROTATION_IS_OFF =
+  'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
+
 /** What is stored of the right; nulls of a key that has none. */
 export type Renewal = Pick<typeof apiKeys.$inferSelect, 'lifetimeMs' | 'renewableUntil'>
 

@@ -8,6 +8,9 @@ import { apiKeys } from '../../../db/tables.ts'
 
 export type ApiKey = typeof apiKeys.$inferSelect
 
+/** The key itself is nowhere else. */
+export type CreatedApiKey = { row: ApiKey; key: string }
+
 /** Of a key that has one secret. */
 export const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
 

@@ -7,17 +7,14 @@ import type { Conclude, Queries } from '../../../db/store.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
-import type { CreatedApiKey } from './api-keys.ts'
 import { noticesPast } from './expiry-notices.ts'
 import { createRecord, timeOrNull } from './record.ts'
-import { changeKey, earliest, findKey } from './rows.ts'
+import { SELF_ROTATION_IS_OFF } from './renewal.ts'
+import { type CreatedApiKey, changeKey, earliest, findKey } from './rows.ts'
 import { newSecret } from './secret.ts'
 
 /** How long the old secret works, if it does not end before by itself. */
 const GRACE_MS = 24 * 60 * 60 * 1000
-
-export const SELF_ROTATION_IS_OFF =
-  'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
 
 export type SelfRotationOptions = {
   clock: Clock
