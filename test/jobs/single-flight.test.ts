@@ -77,9 +77,9 @@ describe('next', () => {
 
   test('lets nobody begin a run beside it in the moment between two', async () => {
     const first = flight.next()
-    const second = flight.next()
-    // Told of the end of the first before the second has begun.
+    // Asked for before the second run is, so that it hears of the end of the first before the second begins.
     const joined = first.then(() => flight.join())
+    const second = flight.next()
     await end(0)
     expect(runs).toHaveLength(2)
     await end(1)
