@@ -35,9 +35,9 @@ function addFeatures(platform: Module<Platform>) {
     .add(twoFactorModule)
     .add(subscriptionsModule)
     .add(apiKeysModule)
+    .add(administrationModule)
     .add(meModule)
     .add(sitesModule)
-    .add(administrationModule)
     .add(healthModule)
 }
 

@@ -38,3 +38,16 @@ test('writes what it can when some of it cannot be written any more', async () =
   expect(refusals()).toEqual([{ actor_id: ada.id }])
   rmSync(data, { recursive: true })
 })
+
+test('closes each module while what it writes to is still there', async () => {
+  const data = newDirectory()
+  const panel = await startPanel({ data })
+  const { status } = await panel.post('/auth/password-reset', undefined, { email: 'nobody@example.com' })
+  expect(status).toBe(200)
+  await panel.stop()
+  // The request waited in memory; that it failed was noted in memory too, at the end.
+  using database = new Database(join(data, 'ncp.db'))
+  const failures = database.query("SELECT reason FROM audit_log WHERE action = 'auth.password_reset_request'")
+  expect(failures.all()).toEqual([{ reason: 'not found' }])
+  rmSync(data, { recursive: true })
+})
