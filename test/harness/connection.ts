@@ -1,6 +1,7 @@
 /** One connection to a panel, with no retry and no pool in between: what is lost on it is lost. */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { disableWorkarounds } from './workarounds.ts'
 
 export type ConnectionAnswer = { status: number; head: string; body: string }
 
@@ -67,5 +68,24 @@ export async function openConnection(port: number, { tls = false }: { tls?: bool
     },
 
     close: () => socket.destroy(),
+  }
+}
+
+/**
+ * The fingerprint of the certificate that a new connection is shown.
+ *
+ * @returns undefined where the connection is refused while a certificate changes, which only a panel without the hand-over of
+ * its port may do
+ */
+export async function servedCertificate({ port }: { port: number }): Promise<string | undefined> {
+  try {
+    const connection = await openConnection(port, { tls: true })
+    const fingerprint = connection.fingerprint()
+    connection.close()
+    return fingerprint
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (disableWorkarounds.includes('port-handover') && ['ECONNREFUSED', 'ECONNRESET'].includes(code)) return undefined
+    throw error
   }
 }

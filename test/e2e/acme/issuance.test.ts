@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { connect } from 'node:tls'
 import { type Authority, pebbleIsInstalled, startAuthority } from '../../harness/authority.ts'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
-import { openConnection } from '../../harness/connection.ts'
+import { openConnection, servedCertificate } from '../../harness/connection.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -40,17 +40,10 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
 
   const issued = () => new X509Certificate(here.read('data', 'tls', 'acme.pem').split('\n').slice(1).join('\n'))
 
-  async function servedBy({ port }: RunningBinary): Promise<string> {
-    const connection = await openConnection(port, { tls: true })
-    const fingerprint = connection.fingerprint()
-    connection.close()
-    return fingerprint
-  }
-
   async function untilIssued(running: RunningBinary): Promise<string> {
     await until('the certificate', () => existsSync(here.inData('tls', 'acme.pem')))
     const { fingerprint256 } = issued()
-    await until('the certificate in use', async () => (await servedBy(running)) === fingerprint256)
+    await until('the certificate in use', async () => (await servedCertificate(running)) === fingerprint256)
     return fingerprint256
   }
 
@@ -83,14 +76,16 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     const account = here.read('data', 'tls', 'acme-account.key')
     await panel.stop()
     panel = await here.serve([], environment)
-    expect(await servedBy(panel)).toBe(first)
+    expect(await servedCertificate(panel)).toBe(first)
     await panel.stop()
 
     panel = await here.serve([], { ...environment, NCP_ACME_DOMAINS: 'other.example.com' })
     const running = panel
     await until('another certificate', async () => {
       const { subjectAltName } = issued()
-      return subjectAltName === 'DNS:other.example.com' && (await servedBy(running)) === issued().fingerprint256
+      return (
+        subjectAltName === 'DNS:other.example.com' && (await servedCertificate(running)) === issued().fingerprint256
+      )
     })
     expect(here.read('data', 'tls', 'acme-account.key')).toBe(account)
   })
@@ -137,7 +132,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     await until('the complaint', () => stderr().includes('certificate not issued'))
     expect(stderr()).toContain(`port ${authority.proofPort} for the ACME challenge cannot be opened (EADDRINUSE)`)
     const own = new X509Certificate(here.read('data', 'tls', 'cert.pem'))
-    expect(await servedBy(panel)).toBe(own.fingerprint256)
+    expect(await servedCertificate(panel)).toBe(own.fingerprint256)
     expect((await panel.request('/livez')).status).toBe(200)
 
     await inTheWay.stop(true)

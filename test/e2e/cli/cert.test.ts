@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { X509Certificate } from 'node:crypto'
 import { chownSync, statSync } from 'node:fs'
 import { type Installation, install, until } from '../../harness/binary.ts'
-import { openConnection } from '../../harness/connection.ts'
+import { servedCertificate } from '../../harness/connection.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(120_000)
@@ -61,12 +61,7 @@ test('renew makes another one that the running panel takes, and that belongs to 
     expect([uid, mode & 0o777]).toEqual([OWNER, 0o600])
   }
   panel.signal('SIGHUP')
-  await until('the new certificate', async () => {
-    const connection = await openConnection(panel.port, { tls: true })
-    const served = connection.fingerprint()
-    connection.close()
-    return served === own().fingerprint256
-  })
+  await until('the new certificate', async () => (await servedCertificate(panel)) === own().fingerprint256)
   expect(await panel.stop()).toBe(0)
 })
 

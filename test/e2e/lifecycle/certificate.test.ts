@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
-import { openConnection } from '../../harness/connection.ts'
+import { openConnection, servedCertificate } from '../../harness/connection.ts'
 import { allWorkarounds } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
@@ -35,14 +35,6 @@ async function issue(name: string): Promise<string> {
 
 const serveGiven = (environment = {}) =>
   here.serve(['--tls-cert', 'given/cert.pem', '--tls-key', 'given/key.pem'], environment)
-
-/** What a new connection is shown. */
-async function servedBy({ port }: RunningBinary): Promise<string> {
-  const connection = await openConnection(port, { tls: true })
-  const fingerprint = connection.fingerprint()
-  connection.close()
-  return fingerprint
-}
 
 /** Sends requests one after the other until told to end, and loses none unnoticed. */
 function load(port: number, { keepAlive }: { keepAlive: boolean }) {
@@ -100,14 +92,14 @@ test('is taken by a port that is opened anew where the hand-over is turned off, 
     const fingerprint = await issue(name)
     panel.signal('SIGHUP')
     await until('the line in the log', () => stderr().includes(`"fingerprint":"${fingerprint}"`))
-    expect(await servedBy(panel)).toBe(fingerprint)
+    expect(await servedCertificate(panel)).toBe(fingerprint)
     kept.close()
   }
-  const good = await servedBy(panel)
+  const good = await servedCertificate(panel)
   writeFileSync(here.path('given', 'cert.pem'), 'half a file')
   panel.signal('SIGHUP')
   await until('the complaint', () => stderr().includes('certificate not changed: the one in use stays'))
-  expect(await servedBy(panel)).toBe(good)
+  expect(await servedCertificate(panel)).toBe(good)
 })
 
 test('changes nothing about the port being one panel’s alone', async () => {
@@ -115,7 +107,7 @@ test('changes nothing about the port being one panel’s alone', async () => {
   panel = await serveGiven()
   const next = await issue('alone-too')
   panel.signal('SIGHUP')
-  await until('the next certificate', async () => panel && (await servedBy(panel)) === next)
+  await until('the next certificate', async () => panel && (await servedCertificate(panel)) === next)
   const second = await here.run(['serve', '--port', `${panel.port}`, '--data', 'other'])
   expect(second.stderr).toEndWith(`ncp: port ${panel.port} is in use; choose another one with --port\n`)
   expect(second.exitCode).toBe(1)
@@ -129,23 +121,23 @@ test('that is bad changes nothing, and the log says why', async () => {
   panel.signal('SIGHUP')
   await until('the complaint', () => stderr().includes('--tls-cert: given/cert.pem contains no certificate in PEM'))
   expect(stderr()).toContain('certificate not changed: the one in use stays')
-  expect(await servedBy(panel)).toBe(good)
+  expect(await servedCertificate(panel)).toBe(good)
 
   await ownCertificate(here.path('good'), systemClock, { renew: true })
   copyFileSync(here.path('good', 'cert.pem'), here.path('given', 'cert.pem'))
   panel.signal('SIGHUP')
   await until('the complaint', () => stderr().includes('--tls-key: given/key.pem is not the key of the certificate'))
-  expect(await servedBy(panel)).toBe(good)
+  expect(await servedCertificate(panel)).toBe(good)
 
   copyFileSync(here.path('good', 'key.pem'), here.path('given', 'key.pem'))
   panel.signal('SIGHUP')
   await until('the line in the log', () => stderr().includes('certificate changed'))
-  expect(await servedBy(panel)).not.toBe(good)
+  expect(await servedCertificate(panel)).not.toBe(good)
 })
 
 test('of the panel’s own is renewed before it expires, while the panel serves', async () => {
   panel = await here.serve()
-  const before = await servedBy(panel)
+  const before = await servedCertificate(panel)
   // One that was made 380 days ago, and has 17 to go.
   await ownCertificate(
     here.inData('tls'),
@@ -154,7 +146,7 @@ test('of the panel’s own is renewed before it expires, while the panel serves'
   )
   panel.signal('SIGHUP')
   const after = await until('another certificate', async () => {
-    const served = panel && (await servedBy(panel))
+    const served = panel && (await servedCertificate(panel))
     return served !== before && served
   })
   const { fingerprint, expiresAt } = await ownCertificate(here.inData('tls'), systemClock)
@@ -168,6 +160,6 @@ test('and key of two renewals, as a crash between the two files leaves them, are
   await ownCertificate(here.path('torn'), systemClock)
   copyFileSync(here.path('torn', 'key.pem'), here.inData('tls', 'key.pem'))
   panel = await here.serve()
-  expect(await servedBy(panel)).not.toBe(fingerprint)
+  expect(await servedCertificate(panel)).not.toBe(fingerprint)
   expect((await panel.request('/livez')).status).toBe(200)
 })
