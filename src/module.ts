@@ -1,4 +1,4 @@
-/** What a module is: a feature with its services, its routes, what it does from time to time and what it leaves to write at the end. */
+/** What a module is: the services of a feature, its routes, its recurring tasks, and what it does when the panel closes. */
 import type { AnyElysia } from 'elysia'
 import type { Guard } from './http/guard.ts'
 import type { AnswerOnce } from './http/idempotency/answer-once.ts'
@@ -15,7 +15,7 @@ export type Module<Services extends object = object> = {
   /** Beside `/api/v1`. */
   rootRoutes?(http: Http): AnyElysia[]
   tasks?: Task[]
-  /** Writes what is in memory, with the help of the modules before it. @throws Error when that fails */
+  /** Writes what is still in memory; the modules before it are still open. @throws Error when that fails */
   close?(): Promise<void>
 }
 
@@ -23,13 +23,13 @@ export type Assembly<Services extends object> = {
   services: Services
   /** In the order in which they were added. */
   modules: readonly Module[]
-  /** Makes a module of what the modules before it provide: which of them it needs is in its parameter's type. */
+  /** Makes a module from the services of those before it. The type of its parameter says which ones it needs. */
   add<Added extends object>(
     make: (services: Services) => Module<Added & { [Name in keyof Services]?: never }>,
   ): Assembly<Services & Added>
 }
 
-/** @param first what all modules stand on; its `services` become those of all */
+/** @param first what all modules build on; their services are added to its own */
 export function assemble<Services extends object>(
   first: Module<Services>,
   modules: readonly Module[] = [first],

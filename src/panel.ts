@@ -21,7 +21,7 @@ import { openPlatform, type Platform, type PlatformOptions } from './platform.ts
 
 export type Panel = Awaited<ReturnType<typeof openPanel>>
 
-/** A feature is added here, after those that it needs. */
+/** Add a feature here, after those that it needs. */
 function addFeatures(platform: Module<Platform>) {
   return assemble(platform)
     .add(auditModule)
@@ -58,7 +58,7 @@ export async function openPanel(options: PlatformOptions) {
      * @throws what of that failed; all the rest is done
      */
     async close(): Promise<void> {
-      // From the last to the first: each may still write through those that it was made with.
+      // From the last to the first: each may still write through the modules that it was made from.
       await closeAll([stopTasks, ...modules.toReversed().map((module) => async () => module.close?.())])
     },
   }
@@ -73,7 +73,7 @@ function routesOf(modules: readonly Module[]) {
   })
 }
 
-/** The routes of all features without a panel, to be described: nothing is opened, and they cannot be called. */
+/** The routes of all features, for the OpenAPI document without a panel: nothing is opened, and they cannot be called. */
 export function describedRoutes(): Routes {
   return routesOf(addFeatures({ services: standIn('platform') }).modules)
 }

@@ -1,4 +1,4 @@
-/** What every feature stands on: the resources of a process, opened once, and none of them knows a feature. */
+/** What every feature builds on: the resources of a process, opened once. None of them knows a feature. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
