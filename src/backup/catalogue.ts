@@ -90,7 +90,7 @@ function isManifest(value: unknown): value is Manifest {
 
 const isPlainWord = (value: unknown): boolean => typeof value === 'string' && /^[\w.+-]{0,64}$/.test(value)
 
-/** @returns the oldest first, without those that can't be read; none where there is no such directory */
+/** @returns the oldest first, without those that cannot be read; none where there is no such directory */
 export function listBackups(directory: string): Backup[] {
   if (!existsSync(directory)) return []
   return readdirSync(directory)

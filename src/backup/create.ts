@@ -20,7 +20,7 @@ export type CreateBackupOptions = {
   keep: number | undefined
 }
 
-/** Left free: a panel whose disk is full can't write any more. */
+/** Left free: a panel whose disk is full cannot write. */
 const RESERVE_BYTES = 64 * 1024 * 1024
 const UNFINISHED = '.unfinished-'
 const DAY_MS = 86_400_000

@@ -19,7 +19,7 @@ export type BackupScheduleOptions = {
 
 export type BackupSchedule = ReturnType<typeof createBackupSchedule>
 
-/** How often to look whether the settings have changed: whoever switches backups on wants to see one. */
+/** How often to check for changed settings: an operator who switches backups on wants to see one. */
 const POLL_MS = 2000
 const LOOK_MS = 60_000
 const HOUR_MS = 3_600_000

@@ -8,7 +8,7 @@ import { type LogSink, openLogSink } from '../log/sink.ts'
 
 export type OpenLog = { log: ProcessLog; sink: LogSink }
 
-/** @throws ConfigError when the log file can't be opened */
+/** @throws ConfigError when the log file cannot be opened */
 export function openLog(config: Config): OpenLog {
   const { logLevel, logFormat, logFile } = config
   const isTerminal = logFile === undefined && process.stderr.isTTY

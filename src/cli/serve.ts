@@ -118,7 +118,7 @@ function listenError(error: unknown, host: string | undefined, port: number, lab
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
   if (code === 'EADDRINUSE') return new Error(`port ${port} is in use; choose another one with --port`)
   if (code === 'EACCES') return new Error(`port ${port} needs a privilege; choose one above 1023 with --port`)
-  // For a name that it can't resolve Bun gives any code at all.
+  // For a name that it cannot resolve Bun gives any code at all.
   if (host !== undefined && syscall === 'listen')
     return new ConfigError([`${label}: is not an address of this machine`])
   return error

@@ -100,7 +100,7 @@ function exchange({ next, data, migrates, service, ncp }: Exchange): void {
   const previous = `${execPath}.previous`
   let isExchanged = false
   let backup: string | undefined
-  // A half-done exchange would be worse than one that can't be interrupted.
+  // A half-done exchange would be worse than one that cannot be interrupted.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   run(['systemctl', 'stop', service])
   try {

@@ -35,7 +35,7 @@ export class ConfigError extends Error {
 /**
  * @param path the file that the command line names
  * @returns undefined where none is named and the default one is not there
- * @throws ConfigError when it can't be read
+ * @throws ConfigError when it cannot be read
  */
 export async function findConfigFile(
   path: string | undefined,

@@ -118,7 +118,7 @@ export function sender(value: string): string {
   return value.trim()
 }
 
-/** The base of links in mails: nothing but a place that the reader's browser reaches in private (ASVS V1.2.2). */
+/** The base of links in emails: only a place that the reader's browser reaches in private (ASVS V1.2.2). */
 export function publicUrl(value: string): string {
   const url = URL.parse(value)
   if (!url || !isPrivate(url) || url.username + url.password + url.search + url.hash !== '' || /[?#@]/.test(value)) {

@@ -12,7 +12,7 @@ export type AuthenticatedUser = Principal & { kind: 'user'; origin: Origin }
 export type Caller = AuthenticatedUser & { rights: Rights }
 /** Somebody over the API without one: who logs in, or holds a token that came by mail. */
 export type UnauthenticatedClient = { kind: 'unauthenticated'; origin: Origin }
-/** Whoever sits at the server's command line. */
+/** The person at the server's command line. */
 export type Operator = { kind: 'operator' }
 /** The panel itself, by a timer of its own. */
 export type PanelActor = { kind: 'panel' }

@@ -13,7 +13,7 @@ export type ClockWatch = {
    * a jump is noticed at the next question.
    */
   isSteady(): boolean
-  /** What expired before this time may be deleted for good; nothing while the clock can't be believed. */
+  /** What expired before this time may be deleted for good; nothing while the clock cannot be believed. */
   deletableBefore(): number
 }
 

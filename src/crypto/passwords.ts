@@ -14,7 +14,7 @@ const MOST_EXPENSIVE = { memoryCost: 131_072, timeCost: 10 }
 
 /**
  * Where a password waits for its turn. Those who have shown that they belong here come first, and have places that strangers
- * can't take: a flood of logins from everywhere would otherwise keep everybody out.
+ * cannot take: a flood of logins from everywhere would otherwise keep everybody out.
  */
 export type Line = 'known' | 'unknown'
 
@@ -113,7 +113,7 @@ export function normalizePassword(password: string): string {
   return password.normalize('NFC')
 }
 
-/** Whether it is a hash of ours: whoever can write one must not choose what verifying it costs. */
+/** Whether it is a hash of ours: someone who can write one must not choose what verifying it costs. */
 function isArgon2id(hash: string): boolean {
   const { memoryCost, timeCost } = costsOf(hash)
   return memoryCost <= MOST_EXPENSIVE.memoryCost && timeCost <= MOST_EXPENSIVE.timeCost

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export type SecretBox = {
-  /** @param context what the secret belongs to; opening needs the same, so a sealed value can't be moved elsewhere */
+  /** @param context what the secret belongs to; opening needs the same, so a sealed value cannot be moved elsewhere */
   seal(plaintext: string, context: string): string
   /** @throws Error for another key, another context, or a changed text */
   open(sealed: string, context: string): string

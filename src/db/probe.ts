@@ -20,7 +20,7 @@ export async function probe({ read, write }: Store): Promise<void> {
   }
 }
 
-/** Whether the schema is this program's: a newer one may have changed it meanwhile. */
+/** Whether the schema is this program's: a newer one may have changed it in the meantime. */
 export async function hasOurSchema({ read }: Pick<Store, 'read'>): Promise<boolean> {
   const applied = await rowsOf<{ name: string }>(read, sql`SELECT name FROM schema_migrations ORDER BY name`)
   return Bun.deepEquals(

@@ -11,7 +11,7 @@ export type Store = {
   read: Queries
   /**
    * Runs `work` in one transaction, one at a time: committed and durable when the promise resolves, rolled back when
-   * `work` throws. `work` awaits queries of its transaction and nothing else, for everyone else waits meanwhile.
+   * `work` throws. `work` awaits queries of its transaction and nothing else, since everyone else waits.
    *
    * Also what it throws, and what it tells without a change, is given once the commits that it may rest on are durable.
    *

@@ -116,7 +116,7 @@ export const apiKeys = sqliteTable(
     previousKeyHash: text('previous_key_hash').unique(),
     previousKeyPrefix: text('previous_key_prefix'),
     previousValidUntil: integer('previous_valid_until'),
-    /** Of the mails before the expiry, the last that was sent or is not worth sending: so many days before. */
+    /** Of the emails before the expiry, the last that was sent or skipped, in days before. */
     noticedDays: integer('noticed_days'),
     /** Until when it may rotate itself, and how long it lives from each such rotation on; null for one that may not. */
     renewableUntil: integer('renewable_until'),

@@ -64,7 +64,7 @@ export function preconditionOf<Present>(
 }
 
 export function representPage<Row>({ rows, nextCursor }: Page<Row>, toModel: (row: Row) => unknown): SentPage {
-  // A page that is not the last any more is another one, though its rows are the same.
+  // A page that is no longer the last is another one, though its rows are the same.
   return { ...represent(rows.map(toModel), nextCursor), nextCursor }
 }
 

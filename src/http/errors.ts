@@ -54,7 +54,7 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
       })
       .as('global'),
 
-    /** For whoever stands outside of Elysia. */
+    /** For errors outside Elysia. */
     refuse(thrown: unknown, context: RequestContext): Response {
       const { status, body } = explain(thrown, context)
       return new Response(body, { status, headers: context.responseHeaders })

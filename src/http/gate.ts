@@ -175,7 +175,7 @@ export function gate(options: GateOptions): Fetch {
       return response
     }
     const failed = (thrown: unknown): Response => {
-      // What went wrong before it was known who calls, as with a database that can't be read, is on the address.
+      // What went wrong before it was known who calls, as with a database that cannot be read, is on the address.
       if (context.responseHeaders === noHeaders) limit(context, policies.anonymous, context.client.group)
       return done(refuse(thrown, context))
     }

@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts'
 const HOST = /^(?:\[([^\]]*)\]|([\w\-.~!$&'()*+;=%]+))(?::([^:/@\s]*))?$/
 const MAX_PORT = 65_535
 
-/** Requests of one client, and most of a whole day, name the same host. */
+/** Most requests of a day name the same host. */
 let lastGood = ''
 
 /** @throws AppError `bad_request` that names the rule which is broken */

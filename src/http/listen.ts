@@ -32,7 +32,7 @@ const TLS_1_2 = 0x0303
  * for, and `readJson` holds a cap of its own.
  */
 const MAX_REQUEST_BODY_BYTES = Number.MAX_SAFE_INTEGER
-/** Seconds without a byte until a connection is closed: a slow sender can't hold it open (never 0). */
+/** Seconds without a byte until a connection is closed: a slow sender cannot hold it open (never 0). */
 export const IDLE_TIMEOUT_SECONDS = 15
 
 /** @throws Error when the port is taken or the certificate unusable */

@@ -45,7 +45,7 @@ function compile(registered: readonly RegisteredRoute[]): Route[] {
     }
     drafts.set(path, draft)
     for (const header of hooks.detail?.['x-request-headers'] ?? []) draft.headers.add(header)
-    // Whoever asks for the head alone is to be let in, and refused, alike.
+    // HEAD is admitted and refused as GET is.
     for (const taken of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
       draft.methods.add(taken)
       if (hooks.detail?.security?.length) draft.needsCredential.add(taken)

@@ -9,7 +9,7 @@ export type ReloadOptions = {
   /** @throws ConfigError */
   readConfig(): Promise<Config>
   log: ProcessLog
-  /** Whoever rotates logs has moved the file away. @throws Error when it can't be opened anew */
+  /** The log file was rotated away. @throws Error when it cannot be opened anew */
   reopenLog(): void
   /** Takes the certificate of these settings, where it can be used. */
   checkCertificate(config: Config): Promise<void>

@@ -3,7 +3,7 @@ import type { Listener } from '../tls/listener.ts'
 
 export type StopOptions = {
   listener: Pick<Listener, 'retire' | 'drain' | 'cut'>
-  /** Readiness fails, and whoever watches the panel is told. */
+  /** Readiness fails, and the service manager is told. */
   announce(): void
   /** Writes and closes everything. */
   close(): Promise<void>
@@ -15,7 +15,7 @@ export type StopOptions = {
 
 /**
  * @returns what to call at each signal. The first call stops the panel, and resolves true when that is done; another
- * one meanwhile waits for no request any more.
+ * one in the meantime waits for no request.
  */
 export function createStop({ listener, announce, close, delayMs, drainMs }: StopOptions) {
   const patience = new AbortController()

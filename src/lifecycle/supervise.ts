@@ -27,14 +27,14 @@ export type SuperviseOptions = {
   /** @throws ConfigError */
   readConfig(): Promise<Config>
   log: ProcessLog
-  /** Whoever rotates logs has moved the file away. @throws Error when it can't be opened anew */
+  /** The log file was rotated away. @throws Error when it cannot be opened anew */
   reopenLog(): void
   /** Ends the process where the disk does not keep what is written. */
   exitWithoutDisk(): void
 }
 
 /**
- * Returns once whoever started the panel has been told that it serves. From then on it lives until a signal ends it.
+ * Returns once the service manager has been told that the panel serves. From then on it lives until a signal ends it.
  *
  * @throws Error when the panel doesn't answer itself
  */

@@ -80,7 +80,7 @@ export function createLimiter({ clock, maxBuckets = MAX_BUCKETS }: { clock: Cloc
       if (allowed) bucket.remaining--
       else refusals.set(policy.name, (refusals.get(policy.name) ?? 0) + 1)
       const { remaining, fullAt } = bucket
-      // Both rounded up: whoever comes then finds the bucket full.
+      // Both rounded up: a client that comes back then finds the bucket full.
       const resetAt = Math.ceil(fullAt / 1000)
       const retryAfter = Math.max(1, Math.ceil((fullAt - now) / 1000))
       return { allowed, policy, remaining, resetAt, retryAfter }

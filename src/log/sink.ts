@@ -11,17 +11,17 @@ const STANDARD_ERROR = 2
 export type LogSink = {
   /** Writes now, after what waits, so that lines stay in order. */
   write(text: string): void
-  /** Writes within a second. A crash of the process can lose these lines, an orderly end can't. */
+  /** Writes within a second. A crash of the process can lose these lines, an orderly end cannot. */
   buffer(text: string): void
   /** Writes what waits. */
   flush(): void
-  /** Opens the file anew: whoever rotates logs has moved it away. @throws Error when it can't be opened */
+  /** Opens the file anew, after it was rotated away. @throws Error when it cannot be opened */
   reopen(): void
 }
 
 /**
  * @param path a file to append to, made with mode 0600; undefined for standard error
- * @throws Error when the file can't be opened
+ * @throws Error when the file cannot be opened
  */
 export function openLogSink(path: string | undefined): LogSink {
   const open = () => (path === undefined ? STANDARD_ERROR : openSync(path, 'a', 0o600))

@@ -5,7 +5,7 @@ import type { Author, Notice } from './notice.ts'
 export type Format = {
   /** A time in milliseconds since the epoch, as people of the language write it, with its zone. */
   time(ms: number): string
-  /** A user's text as one quoted line, which can't pass for ours. */
+  /** A user's text as one quoted line, which cannot pass for ours. */
   quote(text: string): string
 }
 

@@ -9,11 +9,11 @@ const MAP_FAILED = -1
 
 /**
  * Maps the beginning of an open file, for reading, until the process ends: a view of memory that is given back would
- * crash whoever still reads it.
+ * crash a reader that still uses it.
  *
  * @param descriptor may be closed afterwards
  * @param bytes no more than the file has; beyond its end the kernel would kill the process
- * @throws Error where the system can't do it
+ * @throws Error where the system cannot do it
  */
 export function mapFile(descriptor: number, bytes: number): ArrayBuffer {
   const address = libc().mmap(null, bytes, PROT_READ, MAP_SHARED, descriptor, 0)

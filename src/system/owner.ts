@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 
 /**
- * For the rest of the process. Does nothing for whoever isn't root, and where `directory` is root's or not there.
+ * For the rest of the process. Does nothing unless the process is root's, and where `directory` is root's or not there.
  *
  * @throws Error of the system when root may not
  */

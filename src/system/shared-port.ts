@@ -42,7 +42,7 @@ export function sharePort(port: number) {
      * Opens a listener that gets every new connection from then on. What the older ones have is theirs until it ends.
      *
      * @param listen opens it, with SO_REUSEPORT
-     * @throws Error when the system can't do it; then the older ones go on as before
+     * @throws Error when the system cannot do it; then the older ones go on as before
      */
     takeOver<Listener extends { stop(): unknown }>(listen: () => Listener): Listener {
       for (const socket of order) setOption(socket, SO_REUSEPORT, new Int32Array([1]))

@@ -22,7 +22,7 @@ export function ownDirectory({ data }: Pick<Config, 'data'>): string {
  * The certificate of these settings, read anew; the installation's own is made, and renewed, where needed.
  *
  * @returns undefined where plain HTTP is served
- * @throws ConfigError for a given one that can't be used
+ * @throws ConfigError for a given one that cannot be used
  */
 export async function certificateOf(config: Config, clock: Clock): Promise<Certificate | undefined> {
   if (!config.tls) return undefined
@@ -40,7 +40,7 @@ export async function certificateOf(config: Config, clock: Clock): Promise<Certi
  * The certificate of these settings as it is.
  *
  * @returns undefined where there is none yet
- * @throws ConfigError for a given one that can't be used
+ * @throws ConfigError for a given one that cannot be used
  */
 export function existingCertificate(config: Config, clock: Clock): Certificate | undefined {
   const given = givenCertificate(config)

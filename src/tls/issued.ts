@@ -45,7 +45,7 @@ export function isRenewalDue(certificate: Certificate | undefined, clock: Clock)
 /**
  * Orders a certificate and keeps it.
  *
- * @throws Error in the authority's words, or when it can't be reached
+ * @throws Error in the authority's words, or when it cannot be reached
  */
 export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
   const { tls, acmeAccountKey } = dataPaths(config.data)

@@ -9,7 +9,7 @@ export type CertificateKeeperOptions = {
   current: Certificate
   /** The one that should be served; it renews the panel's own when its time has come. @throws Error for a bad one */
   load(): Promise<Certificate | undefined>
-  /** Serves another one. @throws Error when it can't */
+  /** Serves another one. @throws Error when it cannot */
   change(certificate: Certificate): Promise<void>
   log: Log
 }

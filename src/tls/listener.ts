@@ -78,7 +78,7 @@ export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOp
     /**
      * Serves new connections with another certificate. Those that are open keep theirs until their next answer.
      *
-     * @throws Error when the certificate is unusable, or the system can't do it; then all stays as it was
+     * @throws Error when the certificate is unusable, or the system cannot do it; then all stays as it was
      */
     async changeCertificate(tls: Tls): Promise<void> {
       if (handsOver) await takeOver(tls)
@@ -90,7 +90,7 @@ export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOp
       for (const server of servers) server.retire()
     },
 
-    /** Takes no connection any more. Resolves when the requests in flight are answered. */
+    /** Takes no more connections. Resolves when the requests in flight are answered. */
     async drain(): Promise<void> {
       isDraining = true
       await Promise.all([...servers].map(stop))

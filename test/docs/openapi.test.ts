@@ -565,7 +565,7 @@ describe('every request', () => {
       const { status, message } = await panel.send(method, path, { as: token, body })
       if ([400, 415, 422].includes(status)) refused.push(`${name} ${status} ${message}`)
     }
-    // An example can't be a secret that works.
+    // An example cannot be a secret that works.
     const unknownToken = '422 token: is unknown, expired or already used; ask for a new one'
     expect(refused).toEqual([
       `POST /api/v1/auth/password-reset/confirm ${unknownToken}`,

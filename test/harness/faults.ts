@@ -1,4 +1,4 @@
-/** Things that go wrong beneath a program: disks that fill up or fail, a directory that can't be written, a wrong clock. */
+/** Things that go wrong beneath a program: disks that fill up or fail, a directory that cannot be written, a wrong clock. */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { run } from '../../src/cli/run.ts'

@@ -21,7 +21,7 @@ export function openNotifySocket(address: string) {
   if (address.startsWith('@')) name[0] = 0
   const target = Buffer.concat([new Uint8Array(new Uint16Array([AF_UNIX]).buffer), name])
   const socket = libc().socket(AF_UNIX, SOCK_DGRAM, 0)
-  if (receiving.bind(socket, target, target.byteLength) !== 0) throw new Error(`can't bind ${address}`)
+  if (receiving.bind(socket, target, target.byteLength) !== 0) throw new Error(`cannot bind ${address}`)
   const received: string[] = []
   const buffer = Buffer.alloc(4096)
 

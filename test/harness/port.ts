@@ -1,4 +1,4 @@
-/** Ports for programs that can't choose a free one themselves. */
+/** Ports for programs that cannot choose a free one themselves. */
 import { createServer } from 'node:net'
 
 /** @returns one of 127.0.0.1 that was free a moment ago */

@@ -26,7 +26,7 @@ export type ConnectionOptions = {
 
 /**
  * @param path a file that is there, empty for a new database
- * @throws LostDiskError when the log can't be proved; Error of SQLite
+ * @throws LostDiskError when the log cannot be proved; Error of SQLite
  */
 export function openConnections(path: string, { isLogDoubted, mapsIndex }: ConnectionOptions): Connections {
   const database = new Database(path, { readwrite: true, create: false, strict: true })

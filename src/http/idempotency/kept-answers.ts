@@ -73,7 +73,7 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
       .where(lte(idempotentAnswers.expiresAt, deletableBefore()))
       .limit(SWEEP)
     for (const stale of expired) await tx.delete(idempotentAnswers).where(isAnswer(stale))
-    // Where the clock can't be believed, only the one that stands in the way.
+    // Where the clock cannot be believed, only the one that stands in the way.
     await tx.delete(idempotentAnswers).where(and(isAnswer(request), lte(idempotentAnswers.expiresAt, now)))
     const isLive = and(eq(idempotentAnswers.userId, request.userId), gt(idempotentAnswers.expiresAt, now))
     const live = tx.select({ one: sql`1` }).from(idempotentAnswers).where(isLive)
@@ -115,8 +115,8 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
         return { result }
       } catch (error) {
         // Of two at once, the second may have failed for what the first has done.
-        const meanwhile = await find(request)
-        if (meanwhile) return { kept: meanwhile }
+        const kept = await find(request)
+        if (kept) return { kept }
         throw error
       }
     },

@@ -39,7 +39,7 @@ const TOKEN = /^[\w-]{1,256}$/
  *
  * @param csr a certificate request for `names`, DER
  * @returns the certificate and the authorities between it and a known one, PEM
- * @throws Error in the authority's words, or when it can't be reached
+ * @throws Error in the authority's words, or when it cannot be reached
  */
 export async function orderCertificate(
   { directoryUrl, account, publish }: AcmeOptions,
@@ -83,7 +83,7 @@ export async function orderCertificate(
 
   async function prove(authorizationUrl: string): Promise<void> {
     const { status, challenges, identifier } = (await (await post(authorizationUrl)).json()) as Authorization
-    // Proved lately, and remembered.
+    // Proved recently, and remembered.
     if (status === 'valid') return
     const challenge = challenges.find(({ type }) => type === 'http-01')
     if (!challenge || !TOKEN.test(challenge.token)) throw new Error(`no proof over HTTP for ${identifier.value}`)

@@ -19,7 +19,7 @@ export type IssueOptions = {
 
 /**
  * @returns chain and private key, PEM
- * @throws Error in the authority's words, or when it can't be reached
+ * @throws Error in the authority's words, or when it cannot be reached
  */
 export async function issueCertificate(options: IssueOptions): Promise<{ cert: string; key: string }> {
   const { names, directoryUrl, email, webroot, port, accountKeyPath } = options

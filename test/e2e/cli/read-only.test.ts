@@ -78,7 +78,7 @@ describe.skipIf(!canFailDisk)('a file system that goes read-only', () => {
     disk.fail()
     await expectOnlyReads(panel, as)
     expect(await readiness(panel)).toEqual([503, 'Not ready: disk cannot be written'])
-    // Nobody knows what of the log the disk has, and what was kept in memory can't be written.
+    // Nobody knows what of the log the disk has, and what was kept in memory cannot be written.
     expect(await panel.stop()).toBe(4)
     expect(panel.stderr()).toContain('"msg":"not everything was written at the end"')
     const { exitCode, stderr } = await here.run(['serve', '--port', '0', ...SERVE])

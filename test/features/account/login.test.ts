@@ -240,7 +240,7 @@ describe('sessions', () => {
     expect((await panel.delete(`/auth/sessions/${list.data[1]?.id}`, bob.token)).status).toBe(404)
   })
 
-  test("of another user can't be ended, nor by a key, nor by nobody", async () => {
+  test('of another user cannot be ended, nor by a key, nor by nobody', async () => {
     const bob = await panel.customer()
     const [mine] = (await panel.get<{ id: number }[]>('/auth/sessions', bob.token)).data
     expect((await panel.delete(`/auth/sessions/${mine?.id}`, ada.token)).status).toBe(403)

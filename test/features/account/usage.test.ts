@@ -1,4 +1,4 @@
-/** The last use of keys and sessions, also when it can't be written for a while. */
+/** The last use of keys and sessions, also when it cannot be written for a while. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

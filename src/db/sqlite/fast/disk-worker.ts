@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
 import type { DiskAnswer, DiskFiles, DiskJob, Doubt } from './disk-thread.ts'
 
-/** Pages. A log that grew so long has had no pause in which all of it could be moved: then nobody writes meanwhile. */
+/** Pages. A log that grew so long has had no pause in which all of it could be moved: then writes wait while it is moved. */
 const LONG_LOG = 4000
 
 declare const self: Worker

@@ -81,7 +81,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     }
   }
 
-  /** In the transaction that adds the key, so that parallel requests can't pass the limit together. */
+  /** In the transaction that adds the key, so that parallel requests cannot pass the limit together. */
   async function requireRoom(tx: Queries, userId: number): Promise<void> {
     const limit = await maxKeys(tx)
     const own = tx.select({ one: sql`1` }).from(apiKeys).where(eq(apiKeys.userId, userId))

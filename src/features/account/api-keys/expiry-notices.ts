@@ -14,7 +14,7 @@ const BATCH = 100
 
 export type ExpiryNotices = ReturnType<typeof createExpiryNotices>
 
-/** @returns which notice is past for a key that gets this expiry now: whoever just chose it needs no mail about it */
+/** @returns which notice is past for a key that gets this expiry now: the user has just chosen it and needs no email about it */
 export function noticesPast(expiresAt: number | null, nowMs: number): number | null {
   if (expiresAt === null) return null
   return NOTICE_DAYS.findLast((days) => expiresAt <= nowMs + days * DAY_MS) ?? null

@@ -77,7 +77,7 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
     /** Writes what has been recorded. @throws Error when the store does */
     flush: writing.next,
 
-    /** For whoever reads `lastUsedAt` or `lastSeenAt` next: where nothing can be written, an older time is told. */
+    /** For readers of `lastUsedAt` or `lastSeenAt`: where nothing can be written, it is an older time. */
     async settle(): Promise<void> {
       await writing.next().catch((err) => log.error({ err }, 'usage not written'))
     },

@@ -45,7 +45,7 @@ export type EmailChange = ReturnType<typeof createEmailChange>
 /** ASVS V6.5.5: what is sent out of band lives ten minutes. */
 const TTL_MS = 10 * 60 * 1000
 /**
- * A user can't have the panel flood somebody's mailbox: one email at once, the next after a minute, then two, four and so on
+ * A user cannot have the panel flood somebody's mailbox: one email at once, the next after a minute, then two, four and so on
  * up to an hour.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
@@ -110,7 +110,7 @@ export function createEmailChange(options: EmailChangeOptions) {
 
   return {
     /**
-     * Mails a token to the new address. Whether another user has it is not told, and then no mail is sent.
+     * Emails a token to the new address. If another user has the address, no email is sent, and the response does not say so.
      *
      * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `validation_error`, and
      * `conflict` where no mail can be sent, or one was a short while ago
@@ -121,7 +121,7 @@ export function createEmailChange(options: EmailChangeOptions) {
       if (publicUrl === undefined) {
         throw new AppError('conflict', 'This panel sends no emails, so it cannot verify an address; ask the operator')
       }
-      // Before the password, of which a right one would count as an attempt in vain.
+      // Before the password: a correct one would count as a failed attempt.
       await requireOtherEmail(store.read, userId, email)
       const confirmed = await confirmPassword(caller, password)
       await writeAs(caller, async (tx, caller) => {
@@ -157,7 +157,7 @@ export function createEmailChange(options: EmailChangeOptions) {
      * Moves the account, with the token that was mailed to the new address.
      *
      * @throws AppError `validation_error` for a token that is unknown, used or expired, `conflict` for an address that
-     * another user has got meanwhile
+     * another user has taken in the meantime
      */
     async confirm(client: UnauthenticatedClient, token: string): Promise<void> {
       await writeAs(client, async (tx, client) => {

@@ -42,7 +42,7 @@ export type PasswordReset = ReturnType<typeof createPasswordReset>
 const RESET_TTL_MS = 10 * 60 * 1000
 /**
  * Of any number of requests for one account, one sends an email at once, the next after a minute, then two, four and so on up
- * to an hour: a mailbox can't be flooded. Requests from addresses that the user knows have this for themselves.
+ * to an hour: a mailbox cannot be flooded. Requests from addresses that the user knows have this for themselves.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
 /** Expired tokens deleted when one is asked for: more than it adds. */
@@ -141,7 +141,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
       if (!waiting.has(key)) waiting.set(key, { email, client })
     },
 
-    /** Issues tokens for what was asked, and puts down the mails. Never throws; a failure is logged. */
+    /** Issues the tokens that were requested, and queues the emails. Never throws; a failure is logged. */
     flush: answering.next,
   }
 }

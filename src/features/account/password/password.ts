@@ -114,7 +114,7 @@ export function createPasswordService(options: PasswordOptions) {
         if (!spent || !user) throw refusal()
         const { userId, purpose } = spent
         await set(tx, client, userId, hash)
-        // The holder of the token owns the account: from here on, strangers can't lock this address out.
+        // The holder of the token owns the account: from here on, strangers cannot lock this address out.
         await throttle.trust(tx, userId, client.origin.group, user.totpEnabledAt !== null)
         await audit(tx, client, {
           action: 'auth.password_set',

@@ -145,7 +145,7 @@ export function createThrottle(options: ThrottleOptions) {
 
   return {
     /**
-     * Counts an attempt to log in before it is verified, so that a burst of parallel guesses can't pass the limit
+     * Counts an attempt to log in before it is verified, so that a burst of parallel guesses cannot pass the limit
      * together, and in a transaction of its own, so that nothing that fails later takes the count back.
      *
      * @param userId undefined for an email that nobody has, which costs the same
@@ -163,8 +163,8 @@ export function createThrottle(options: ThrottleOptions) {
     },
 
     /**
-     * Counts an attempt of somebody who is logged in, at the session: strangers can't use that up, and who stole the
-     * session can't guess without bound.
+     * Counts an attempt of somebody who is logged in, at the session: strangers cannot use that up, and who stole the
+     * session cannot guess without bound.
      *
      * @throws AppError `not_authenticated` and the like, where the session or its rights have ended
      */

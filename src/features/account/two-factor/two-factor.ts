@@ -58,7 +58,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     proof: Proof,
     work: (tx: Queries, caller: Caller) => Promise<T>,
   ): Promise<T> {
-    // Before the password, of which a right one would count as an attempt in vain.
+    // Before the password: a correct one would count as a failed attempt.
     await requireEnrolled(store.read, caller.userId)
     const confirmed = await confirmPassword(caller, proof.password)
     return writeAs(caller, async (tx, caller) => {

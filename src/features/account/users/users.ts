@@ -169,7 +169,7 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
           .returning()
         if (!changed) throw lastAdministrator()
         if (role !== before.role || status !== before.status) await endSessions(tx, id)
-        // Whoever holds a token of the customer must not hold one of the administrator.
+        // A holder of the customer's token must not become a holder of the administrator's.
         if (role !== before.role) await tx.delete(passwordTokens).where(eq(passwordTokens.userId, id))
         await audit(tx, actor, { action: 'user.change', accountId: id, target: { type: 'user', id }, details: changes })
         return changed
@@ -220,7 +220,7 @@ const requireManageable: RequireManageable = async (queries, actor, id, what) =>
 }
 
 /**
- * In WHERE rather than a read before: two administrators who demote each other at once can't both succeed. One who was
+ * In WHERE rather than a read before: two administrators who demote each other at once cannot both succeed. One who was
  * invited and has no password yet doesn't count, for nobody could log in if the invitation ran out.
  */
 function isNotLastAdministrator(tx: Queries, id: number) {

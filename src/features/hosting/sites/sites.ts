@@ -199,7 +199,7 @@ function requireActive({ status }: Subscription): void {
   if (status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
 }
 
-/** In the transaction that adds the site, so that parallel requests can't pass the limit together. */
+/** In the transaction that adds the site, so that parallel requests cannot pass the limit together. */
 async function requireRoom(tx: Queries, subscription: Subscription): Promise<void> {
   requireActive(subscription)
   const { id, maxSites } = subscription

@@ -16,7 +16,7 @@ import { type Append, countEntry } from './sums.ts'
 
 export type { AuditEntry, AuditFilter }
 
-/** How it ended: done, tried in vain (a wrong password), or not even begun (no right to it). */
+/** How it ended: done, failed (a wrong password), or refused (no right to it). */
 export type Outcome = { result: AuditEntry['result']; reason: string | null; times: number }
 
 /**

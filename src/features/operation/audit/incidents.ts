@@ -27,7 +27,7 @@ const WINDOW_MS = 10 * 60 * 1000
 /**
  * Different incidents of one window, in each of the two pools: two entries each at the most, some 10 MB a day under an attack
  * that never ends. What is more is counted by action and reason alone. In pools of their own, refusals, which cost an attacker
- * nothing, can't hide at whose account somebody tries passwords.
+ * nothing, cannot hide at whose account somebody tries passwords.
  */
 const MAX_OF_POOL = 50
 /** Of these, from one source: what is more is counted by source, action and reason. */
@@ -103,7 +103,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     const taken = [...pending].map((incident) => ({ incident, times: incident.count }))
     if (taken.length === 0) return
     pending.clear()
-    // What is counted meanwhile is left for the sum.
+    // What is counted from here on is left for the sum.
     for (const { incident, times } of taken) incident.count -= times
     const writing = store.write(async (tx) => {
       for (const { incident, times } of taken) {
@@ -136,7 +136,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     },
 
     /**
-     * Does `work`, in which somebody proves who they are, and notes it when they can't.
+     * Does `work`, in which somebody proves who they are, and notes it when they cannot.
      *
      * @param event what was tried, and at whose account
      * @throws whatever `work` throws

@@ -11,7 +11,7 @@ export type { Link }
 
 export type Verification =
   | { valid: true; entries: number; head: Link }
-  /** `entryId` is the first that can't be trusted. */
+  /** `entryId` is the first that cannot be trusted. */
   | { valid: false; entryId: number; reason: string }
 
 const PAGE = 1000
@@ -60,7 +60,7 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
   if (head.id < known.id) return broken(head.id + 1, 'it is missing, with all that follow')
   const end = await headOf(store.read)
   if (end && end.id < head.id) return broken(end.id + 1, 'audit_head does not know of it')
-  // Read again: a panel that runs may have deleted old entries meanwhile.
+  // Read again: a running panel may have deleted old entries in the meantime.
   const horizons = [horizon, await horizonOf(store.read)]
   if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
     return broken(horizon.id, 'no entry tells of its deletion')

@@ -87,7 +87,7 @@ export function createHealth(options: HealthOptions) {
   }
 
   async function look(): Promise<Checks> {
-    // What can't be read is told by its own check, and no other.
+    // What cannot be read is told by its own check, and no other.
     const answered = await probe().then(
       () => true,
       () => false,
