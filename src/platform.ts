@@ -10,6 +10,7 @@ import type { Config } from './config/schema.ts'
 import type { Clock } from './core/clock.ts'
 import { watchClock } from './core/clock-watch.ts'
 import { closeAll } from './core/close-all.ts'
+import type { Argon2Costs } from './crypto/argon2.ts'
 import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
@@ -51,6 +52,8 @@ export type PlatformOptions = {
   log: RequestLog
   /** Undefined for a command. */
   panelProcess?: PanelProcess
+  /** Of a new password's hash: OWASP's unless stated. Tests make thousands. */
+  passwordCosts?: Argon2Costs
 }
 
 /** Logins that may wait for their hash; at 15 to 50 ms each and two cores the last waits a second or a few. */
@@ -58,7 +61,7 @@ const QUEUED_HASHES = 128
 const CLOCK_MS = 10_000
 
 /** @throws Error when the data directory, the database or a secret cannot be used */
-export async function openPlatform({ config, clock, log, panelProcess }: PlatformOptions) {
+export async function openPlatform({ config, clock, log, panelProcess, passwordCosts }: PlatformOptions) {
   const storageLog = sparing(log, clock)
   const paths = dataPaths(config.data)
   openDirectory(config.data)
@@ -125,6 +128,7 @@ export async function openPlatform({ config, clock, log, panelProcess }: Platfor
       passwords: createPasswords(
         { concurrent: availableParallelism() + 1, queued: QUEUED_HASHES },
         { isNative: uses(config, 'native-argon2'), givesWay },
+        passwordCosts,
       ),
       tokens,
       secretBox,

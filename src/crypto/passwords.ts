@@ -1,12 +1,14 @@
 /** Password hashing: argon2id at OWASP's parameters, in a bounded queue, the same work for every kind of refusal. */
 import { AppError } from '../core/errors.ts'
-import { type Argon2, type Argon2Options, loadArgon2 } from './argon2.ts'
+import { type Argon2, type Argon2Costs, type Argon2Options, loadArgon2 } from './argon2.ts'
 
 /** OWASP Password Storage Cheat Sheet: m = 19 MiB, t = 2, p = 1 (Bun's p is always 1). */
-const ARGON2ID = { memoryCost: 19_456, timeCost: 2 }
+export const ARGON2ID_COSTS: Argon2Costs = { memoryCost: 19_456, timeCost: 2 }
 
 /** A hash that nobody's password has, at the same parameters: what an unknown user's password is compared with. */
-const DECOY_HASH = `$argon2id$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1$${'A'.repeat(43)}$${'A'.repeat(43)}`
+function decoyHash({ memoryCost, timeCost }: Argon2Costs): string {
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${'A'.repeat(43)}$${'A'.repeat(43)}`
+}
 
 const ARGON2ID_HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
 /** Room for parameters that were higher once, and not for one hash that takes a gigabyte. */
@@ -43,11 +45,14 @@ export type Passwords = {
 /**
  * @param limits.concurrent hashes at one time. Those beyond the cores wait for a thread of the runtime
  * @param limits.queued hashes that may wait in each line; beyond, the caller gets 503 (ASVS V15.2.2)
+ * @param costs OWASP's unless stated
  */
 export function createPasswords(
   limits: { concurrent: number; queued: number },
   options: Argon2Options = { isNative: true, givesWay: true },
+  costs: Argon2Costs = ARGON2ID_COSTS,
 ): Passwords {
+  const decoy = decoyHash(costs)
   const lines: Record<Line, (() => void)[]> = { known: [], unknown: [] }
   let running = 0
   let hashed = 0
@@ -78,12 +83,12 @@ export function createPasswords(
   }
 
   return {
-    hash: (password) => inTurn('known', async () => (await loaded()).hash(normalizePassword(password), ARGON2ID)),
+    hash: (password) => inTurn('known', async () => (await loaded()).hash(normalizePassword(password), costs)),
     verify: (password, line, load) =>
       inTurn(line, async () => {
         const hash = await load()
         const { verify } = await loaded()
-        const ofNobody = () => verify('decoy', DECOY_HASH).then(() => false)
+        const ofNobody = () => verify('decoy', decoy).then(() => false)
         // What is refused without being computed would tell accounts apart by time. Bun does that to an empty password.
         const comparable = password !== '' && hash !== null && isArgon2id(hash)
         const matches = await (comparable ? verify(normalizePassword(password), hash).catch(ofNobody) : ofNobody())
@@ -91,7 +96,7 @@ export function createPasswords(
       }),
     isOutdated(hash) {
       const { memoryCost, timeCost } = costsOf(hash)
-      return memoryCost < ARGON2ID.memoryCost || timeCost < ARGON2ID.timeCost
+      return memoryCost < costs.memoryCost || timeCost < costs.timeCost
     },
     get hashed() {
       return hashed

@@ -1,8 +1,7 @@
 /** A real panel with a real mail server, and a look into the mailboxes. */
 import { afterAll } from 'bun:test'
-import type { Config } from '../../src/config/schema.ts'
 import type { RequestLog } from '../../src/log/log.ts'
-import { startPanel } from './panel.ts'
+import { type PanelOptions, startPanel } from './panel.ts'
 import { startSmtp } from './smtp.ts'
 
 /** Under which people reach the panel: the base of links in mails. */
@@ -11,16 +10,16 @@ export const PUBLIC_URL = 'https://panel.example.com'
 export type MailingPanel = Awaited<ReturnType<typeof startMailingPanel>>
 
 /** One for the tests of a file, which stops after them: `const panel = await useMailingPanel()`. */
-export async function useMailingPanel(overrides: Partial<Config> = {}, log?: RequestLog): Promise<MailingPanel> {
-  const panel = await startMailingPanel(overrides, log)
+export async function useMailingPanel(options: PanelOptions = {}, log?: RequestLog): Promise<MailingPanel> {
+  const panel = await startMailingPanel(options, log)
   afterAll(panel.stop)
   return panel
 }
 
-export async function startMailingPanel(overrides: Partial<Config> = {}, log?: RequestLog) {
+export async function startMailingPanel(options: PanelOptions = {}, log?: RequestLog) {
   const smtp = await startSmtp()
   const settings = { mailServer: smtp.at(), mailFrom: 'ncp@example.com', publicUrl: PUBLIC_URL }
-  const panel = await startPanel({ ...settings, ...overrides }, log)
+  const panel = await startPanel({ ...settings, ...options }, log)
 
   /** All mails that a recipient has got, oldest first; what waits is sent before. */
   async function mailsTo(email: string) {

@@ -19,8 +19,10 @@ import { workaroundEnvironment } from './workarounds.ts'
 const NO_LIMIT = 1_000_000
 export const PASSWORD = 'correct horse battery staple'
 
-/** One hash for every user of a test run: a hash of its own each would take most of the run's time. */
-let passwordHash: Promise<string> | undefined
+/** The least that argon2id takes: thousands of hashes at the real costs would be a third of the suite's time. */
+const LEAST_COSTS = { memoryCost: 8, timeCost: 1 }
+/** One hash for all users of a process, by whether it has the real costs. */
+const passwordHashes = new Map<boolean, Promise<string>>()
 
 export type Answer<Data = unknown> = {
   status: number
@@ -42,6 +44,10 @@ export type RequestOptions = {
   from?: string
 }
 
+export type PanelOptions = Partial<Config> & {
+  /** What a hash costs in production, for tests that look at the costs, or that need a hash to take its time. */
+  hasRealHashes?: boolean
+}
 export type Customer = { id: number; email: string; token: string }
 export type Panel = Awaited<ReturnType<typeof startPanel>>
 
@@ -50,14 +56,15 @@ export type Panel = Awaited<ReturnType<typeof startPanel>>
  *
  * @param log where the panel's log goes, if a test wants to read it
  */
-export async function usePanel(overrides: Partial<Config> = {}, log: RequestLog = noLog): Promise<Panel> {
-  const panel = await startPanel(overrides, log)
+export async function usePanel(options: PanelOptions = {}, log: RequestLog = noLog): Promise<Panel> {
+  const panel = await startPanel(options, log)
   afterAll(panel.stop)
   return panel
 }
 
 /** @param log where the panel's log goes, if a test wants to read it */
-export async function startPanel(overrides: Partial<Config> = {}, log: RequestLog = noLog) {
+export async function startPanel(options: PanelOptions = {}, log: RequestLog = noLog) {
+  const { hasRealHashes = false, ...overrides } = options
   const data = overrides.data ?? newDirectory()
   const clock = createTestClock()
   const config: Config = {
@@ -73,7 +80,7 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     ...overrides,
     data,
   }
-  const services = await openPanel({ config, clock, log })
+  const services = await openPanel({ config, clock, log, ...(!hasRealHashes && { passwordCosts: LEAST_COSTS }) })
   services.outbox.start()
   await services.initialAdmin.ensure()
   let server: Bun.Server<undefined> | undefined
@@ -163,7 +170,8 @@ export async function startPanel(overrides: Partial<Config> = {}, log: RequestLo
     async customer(role: 'customer' | 'admin' = 'customer'): Promise<Customer> {
       const email = `customer${++customers}@example.com`
       // As the command line makes users; activation over HTTP is tested with the users.
-      passwordHash ??= services.passwords.hash(PASSWORD)
+      const passwordHash = passwordHashes.get(hasRealHashes) ?? services.passwords.hash(PASSWORD)
+      passwordHashes.set(hasRealHashes, passwordHash)
       const { id } = await services.users.create(
         operator,
         { email, name: `Customer ${customers}`, role },

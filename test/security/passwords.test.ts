@@ -6,7 +6,7 @@ import { createPasswords } from '../../src/crypto/passwords.ts'
 import { until } from '../harness/binary.ts'
 import { usePanel } from '../harness/panel.ts'
 
-const panel = await usePanel()
+const panel = await usePanel({ hasRealHashes: true })
 const ada = await panel.customer()
 
 const login = (password: string, email = ada.email) => panel.post('/auth/login', undefined, { email, password })

@@ -5,7 +5,7 @@ import { operator } from '../../../src/core/actor.ts'
 import { type Customer, PASSWORD, startPanel, usePanel } from '../../harness/panel.ts'
 
 let ada: Customer
-const panel = await usePanel()
+const panel = await usePanel({ hasRealHashes: true })
 beforeAll(async () => {
   ada = await panel.customer()
 })
