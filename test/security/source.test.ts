@@ -17,7 +17,7 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
 /** What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its own panel. */
 const OUTBOUND = ['src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
 /** Commands of the operator, never the server, that run another program: systemd's own, or another version of this. */
-const CHILDREN = ['src/cli/systemd.ts', 'src/cli/upgrade.ts']
+const CHILDREN = ['src/cli/run.ts', 'src/cli/systemd.ts', 'src/cli/upgrade.ts']
 const HASHES = ['src/crypto/totp.ts']
 /**
  * The API, the metrics, and the proof for a certificate authority for as long as it is asked for. The doctor tries whether a

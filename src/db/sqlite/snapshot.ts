@@ -62,12 +62,14 @@ export async function readDatabase<T>(path: string, work: (read: Queries) => Pro
   }
 }
 
+const AUDIT_HEAD = `CREATE TEMP TABLE audit_head AS
+  SELECT 1 AS id, last AS entry_id, CASE last WHEN 0 THEN printf('%064d', 0) ELSE coalesce(
+    (SELECT hash FROM audit_log WHERE id = last), (SELECT hash FROM audit_horizon WHERE entry_id = last), '') END AS hash
+  FROM (SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'), 0) AS last)`
+
 /** For a backup from before there was one: a head beside the database, in memory, as the migration makes it. */
 function addAuditHead(database: Database): void {
   if (database.query("SELECT 1 FROM sqlite_schema WHERE name = 'audit_head'").get()) return
   database.run('PRAGMA temp_store = MEMORY')
-  database.run(`CREATE TEMP TABLE audit_head AS
-    SELECT 1 AS id, last AS entry_id, CASE last WHEN 0 THEN printf('%064d', 0) ELSE coalesce(
-      (SELECT hash FROM audit_log WHERE id = last), (SELECT hash FROM audit_horizon WHERE entry_id = last), '') END AS hash
-    FROM (SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'), 0) AS last)`)
+  database.run(AUDIT_HEAD)
 }
