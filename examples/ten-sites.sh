@@ -6,11 +6,11 @@ shopt -s inherit_errexit
 headers=$(mktemp)
 trap 'rm -f "$headers"' EXIT
 
-# call METHOD PATH [BODY] prints `data`. It waits as long as a 429 says, and ends with the message of any other error.
+# call METHOD PATH [BODY] prints `data`. After a 429 it waits as long as the panel asks; any other error ends the script with its message.
 call() {
   local answer
   while true; do
-    # The key goes through standard input: every user of this machine could read it among the arguments.
+    # The key goes through standard input: arguments are visible to every user of this machine.
     answer=$(curl -sS -X "$1" -H @- -D "$headers" ${3:+-H 'Content-Type: application/json' -d "$3"} "$NCP_URL/api/v1$2" <<<"Authorization: Bearer $NCP_KEY")
     [[ $(jq -r .error <<<"$answer") == 'rate limit exceeded' ]] || break
     sleep "$(sed -n 's/^retry-after: *\([0-9]*\).*/\1/Ip' "$headers")"

@@ -82,7 +82,10 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
   const secretBox = createSecretBox(loadSecret(paths.totpKey, { create: isNew }))
 
   const { isSteady, deletableBefore } = watchClock(clock, (byMs) =>
-    log.warn({ bySeconds: Math.round(byMs / 1000) }, 'the clock was set: nothing old is deleted for a day'),
+    log.warn(
+      { bySeconds: Math.round(byMs / 1000) },
+      'the clock was changed; nothing that seems to have expired is deleted for a day',
+    ),
   )
   const storedSettings = createStoredSettings(store)
   const defaultName = config.publicUrl === undefined ? 'ncp' : new URL(config.publicUrl).hostname
@@ -159,7 +162,7 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
         },
       },
     },
-    tasks: [{ everyMs: CLOCK_MS, run: async () => isSteady(), log, failure: 'the clock was not looked at' }],
+    tasks: [{ everyMs: CLOCK_MS, run: async () => isSteady(), log, failure: 'the clock was not checked' }],
     /** Lets emails under way finish for a moment, and closes the database. */
     close: () => closeAll([backups.stop, outbox.stop, store.close]),
   } satisfies Module

@@ -51,10 +51,10 @@ export function createBackupSchedule({ clock, log, readSettings, madeAt, make }:
     try {
       const { name, bytes } = await make(backupKeep)
       failedAt = Number.NEGATIVE_INFINITY
-      log.info({ backup: name, bytes }, 'backup made')
+      log.info({ backup: name, bytes }, 'backup created')
     } catch (err) {
       failedAt = clock.now()
-      log.error({ err }, 'no backup was made; it is tried again in an hour')
+      log.error({ err }, 'backup failed; it will be tried again in an hour')
     }
   }
 

@@ -25,7 +25,7 @@ export function startHeartbeat({ watchdogMs, probe, beat, log }: HeartbeatOption
       await probe()
       beat()
     } catch (err) {
-      log.error({ err }, 'no sign of life: the database does not answer')
+      log.error({ err }, 'no heartbeat sent: the database does not answer')
     }
   })
 
@@ -33,12 +33,12 @@ export function startHeartbeat({ watchdogMs, probe, beat, log }: HeartbeatOption
     const lateMs = performance.now() - due
     due = performance.now() + intervalMs
     if (lateMs > intervalMs) {
-      log.warn({ lateMs: Math.round(lateMs) }, 'no sign of life: the event loop is late')
+      log.warn({ lateMs: Math.round(lateMs) }, 'no heartbeat sent: the event loop is late')
       return
     }
     // Not waited for: a probe that does not come back leaves out no tick, after which the event loop would seem late.
     void proving.join()
   }
 
-  return startTasks([{ everyMs: intervalMs, run: tick, log, failure: 'no sign of life' }])
+  return startTasks([{ everyMs: intervalMs, run: tick, log, failure: 'no heartbeat sent' }])
 }

@@ -24,13 +24,16 @@ export function createReload({ config, readConfig, log, reopenLog, checkCertific
     try {
       reopenLog()
     } catch (error) {
-      log.error({ reason: (error as Error).message }, 'log file not opened anew: the old one stays')
+      log.error({ reason: (error as Error).message }, 'log file not reopened; the old one stays in use')
     }
     let next: Config
     try {
       next = await readConfig()
     } catch (error) {
-      log.error({ problems: (error as Error).message.split('\n') }, 'configuration not read again: the old one stays')
+      log.error(
+        { problems: (error as Error).message.split('\n') },
+        'configuration not reloaded; the old one stays in use',
+      )
       return
     }
     log.setLevel(next.logLevel)
@@ -39,7 +42,8 @@ export function createReload({ config, readConfig, log, reopenLog, checkCertific
       (key) => !ADJUSTABLE.has(key) && !Bun.deepEquals(next[key], config[key]),
     )
     const restartFor = waiting.map((key) => fileKeyOf(schema[key]))
-    if (waiting.length > 0) log.warn({ settings: restartFor }, 'some changed settings hold from the next start on')
-    log.info({ logLevel: next.logLevel }, 'configuration read again')
+    if (waiting.length > 0)
+      log.warn({ settings: restartFor }, 'some changed settings take effect only at the next start')
+    log.info({ logLevel: next.logLevel }, 'configuration reloaded')
   }
 }

@@ -95,7 +95,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     try {
       if (await stop()) process.exit(0)
     } catch (err) {
-      log.error({ err }, 'not everything was written at the end')
+      log.error({ err }, 'the panel stopped before everything was written')
       if (isLostDisk(err)) return exitWithoutDisk()
       process.exit(1)
     }

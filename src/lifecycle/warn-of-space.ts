@@ -8,7 +8,7 @@ export async function warnOfSpace(directory: string, log: Log): Promise<void> {
   log.warn(
     { directory, freeBytes },
     state === 'full'
-      ? 'the disk of the data directory is full: changes will be refused; make room'
-      : 'the disk of the data directory is nearly full; make room',
+      ? 'the disk of the data directory is full, so changes are refused; free some space'
+      : 'the disk of the data directory is nearly full; free some space',
   )
 }

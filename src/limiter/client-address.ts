@@ -47,7 +47,7 @@ export function createClientAddress(trustedProxies: readonly AddressRange[], log
     logged.add(proxy)
     log.warn(
       { proxy, entry: entry.slice(0, LOGGED.characters) },
-      'a trusted proxy sends an X-Forwarded-For that cannot be read: its clients share one limit; see docs/operations/proxy.md',
+      'a trusted proxy sends an invalid X-Forwarded-For, so its clients share one rate limit; see docs/operations/proxy.md',
     )
   }
 

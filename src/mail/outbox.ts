@@ -60,18 +60,24 @@ export function createOutbox({ store, clock, deletableBefore, log, secretBox, ma
     log,
     failure: 'the outbox could not be read or written',
     tell: {
-      expired: ({ id }) => log.warn({ mail: id }, 'email given up: it was not sent in time'),
+      expired: ({ id }) => log.warn({ mail: id }, 'email dropped: it could not be sent before it expired'),
       failed: (job, error, retryInMs) =>
-        log.warn({ ...fieldsOf(job), retryInSeconds: retryInMs / 1000, ...reasonOf(error) }, 'email not sent'),
+        log.warn(
+          { ...fieldsOf(job), retryInSeconds: retryInMs / 1000, ...reasonOf(error) },
+          'email not sent; it will be tried again',
+        ),
       refused: (job, error) =>
-        log.warn({ ...fieldsOf(job), ...reasonOf(error) }, 'email refused for good: it is not sent again'),
+        log.warn({ ...fieldsOf(job), ...reasonOf(error) }, 'email permanently refused; it will not be tried again'),
     },
   })
 
   function remindOperator(): void {
     if (clock.now() - remindedAt < REMINDER_MS) return
     remindedAt = clock.now()
-    log.warn({}, 'no email is sent, not even to reset a password: set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL')
+    log.warn(
+      {},
+      'emails are not sent, not even for password resets: set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL',
+    )
   }
 
   return {

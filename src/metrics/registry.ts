@@ -70,11 +70,11 @@ export function createRegistry(sources: MetricSources): Registry {
     labelNames: ['version', 'bun'],
     registers,
   }).set({ version: sources.version, bun: Bun.version }, 1)
-  gauge('ncp_ready', 'Whether requests are served: 0 while starting and draining.', () => (sources.isReady() ? 1 : 0))
+  gauge('ncp_ready', 'Whether requests are served; 0 while starting and draining.', () => (sources.isReady() ? 1 : 0))
 
   counter(
     'ncp_http_requests_total',
-    'Requests by the pattern of their path.',
+    'Requests by route pattern.',
     ['method', 'route', 'status', 'credential'],
     function* () {
       for (const { method, route, outcomes } of sources.requests.read()) {
@@ -96,35 +96,38 @@ export function createRegistry(sources: MetricSources): Registry {
   })
 
   gauge('ncp_password_hashes_running', 'Passwords being hashed now.', () => sources.passwords.running)
-  gauge(
-    'ncp_password_hashes_waiting',
-    'Passwords that wait for their turn to be hashed.',
-    () => sources.passwords.waiting,
-  )
+  gauge('ncp_password_hashes_waiting', 'Passwords waiting to be hashed.', () => sources.passwords.waiting)
 
   gauge('ncp_database_size_bytes', 'Size of the database file.', () => sources.store.sizes().database)
   gauge('ncp_database_wal_size_bytes', 'Size of the write-ahead log.', () => sources.store.sizes().wal)
-  histogram('ncp_database_write_wait_seconds', 'Time that a write waited for its turn and for the lock.', [], () => [
-    [{}, sources.store.waits],
-  ])
+  histogram(
+    'ncp_database_write_wait_seconds',
+    'Time that a write waited for its turn and the database lock.',
+    [],
+    () => [[{}, sources.store.waits]],
+  )
 
   gauge('ncp_event_loop_lag_seconds', 'Longest delay of the event loop since the last scrape.', sources.eventLoopLag)
   gauge('ncp_certificate_expiry_timestamp_seconds', 'When the served certificate expires.', () =>
     inSeconds(sources.certificateExpiresAt()),
   )
-  gauge('ncp_backup_newest_timestamp_seconds', 'When the newest backup was made; missing without one.', () =>
+  gauge('ncp_backup_newest_timestamp_seconds', 'When the newest backup was created; missing if there is none.', () =>
     inSeconds(sources.newestBackupAt()),
   )
-  gauge('ncp_outbox_waiting_mails', 'Emails that wait for the mail server.', sources.countWaitingMails)
+  gauge('ncp_outbox_waiting_mails', 'Emails waiting to be sent.', sources.countWaitingMails)
 
-  counter('process_cpu_seconds_total', 'Processor time, user and system, in seconds.', [], function* () {
+  counter('process_cpu_seconds_total', 'CPU time, user and system, in seconds.', [], function* () {
     const { user, system } = process.cpuUsage()
     yield [{}, (user + system) / 1e6]
   })
   gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
-  gauge('process_start_time_seconds', 'Start of the process since the epoch.', () => sources.startedAt / 1000)
+  gauge(
+    'process_start_time_seconds',
+    'Start time of the process, in seconds since the epoch.',
+    () => sources.startedAt / 1000,
+  )
   gauge('process_open_fds', 'Open file descriptors.', () => readdirSync('/proc/self/fd').length)
-  gauge('process_max_fds', 'Most file descriptors that may be open.', mostFileDescriptors)
+  gauge('process_max_fds', 'Limit of open file descriptors.', mostFileDescriptors)
   return registry
 }
 

@@ -45,7 +45,7 @@ export function connectServiceManager(address: string): ServiceManager {
 function socketAddress(address: string): Uint8Array {
   const name = Buffer.from(address)
   if (!/^[/@]./.test(address) || name.byteLength >= PATH_BYTES) {
-    throw new Error('NOTIFY_SOCKET: must be a path, or a name behind @')
+    throw new Error('NOTIFY_SOCKET: must be a path, or a name after @')
   }
   if (address.startsWith('@')) name[0] = 0
   const family = new Uint8Array(new Uint16Array([AF_UNIX]).buffer)

@@ -50,7 +50,7 @@ export function sharePort(port: number) {
       const older = order
       try {
         const opened = listenersOn(port).find((socket) => !older.includes(socket))
-        if (opened === undefined) throw new Error('the new listener is not to be found')
+        if (opened === undefined) throw new Error('the new listener was not found')
         order = [...older, opened]
         sendAllTo(opened)
         newest = opened

@@ -33,7 +33,7 @@ export function createCertificateKeeper({ current, load, change, log }: Certific
     } catch (error) {
       const reason = (error as Error).message
       // Said once and not every minute.
-      if (reason !== complaint) log.error({ reason }, 'certificate not changed: the one in use stays')
+      if (reason !== complaint) log.error({ reason }, 'certificate not changed; the current one stays in use')
       complaint = reason
     }
   }

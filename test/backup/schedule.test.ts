@@ -58,7 +58,7 @@ test('one that failed is told, and tried again in an hour', async () => {
   failure = new Error('no room')
   await schedule.look()
   await schedule.look()
-  expect(log.lines.map(({ msg }) => msg)).toEqual(['no backup was made; it is tried again in an hour'])
+  expect(log.lines.map(({ msg }) => msg)).toEqual(['backup failed; it will be tried again in an hour'])
   failure = undefined
   clock.advance(HOUR)
   await schedule.look()

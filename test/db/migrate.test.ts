@@ -101,7 +101,7 @@ describe('a migration that', () => {
 
   test('was changed after it had run is noticed', () => {
     run(parent)
-    expect(() => run({ ...parent, sql: `${parent.sql} ` })).toThrow('its migration 0000_parent is not ours')
+    expect(() => run({ ...parent, sql: `${parent.sql} ` })).toThrow('this one does not know its migration 0000_parent')
   })
 
   test('is unknown to an older program is refused in words', () => {

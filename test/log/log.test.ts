@@ -43,9 +43,15 @@ const lines = () =>
 
 describe('a line', () => {
   test('is one JSON object with time, level, message and fields', () => {
-    open().log.warn({ mail: 3, attempt: 2 }, 'email not sent')
+    open().log.warn({ mail: 3, attempt: 2 }, 'email not sent; it will be tried again')
     expect(lines()).toEqual([
-      { time: '2026-11-30T12:34:56.789Z', level: 'warn', msg: 'email not sent', mail: 3, attempt: 2 },
+      {
+        time: '2026-11-30T12:34:56.789Z',
+        level: 'warn',
+        msg: 'email not sent; it will be tried again',
+        mail: 3,
+        attempt: 2,
+      },
     ])
   })
 

@@ -166,7 +166,7 @@ describe('a mail', () => {
     expect(await store.read.$count(jobs, like(jobs.payload, '%evil@example.com%'))).toBe(1)
     await outbox.deliver()
     expect(smtp.mails).toEqual([])
-    expect(log.text()).toContain('email not sent')
+    expect(log.text()).toContain('email not sent; it will be tried again')
   })
 })
 
@@ -211,7 +211,7 @@ describe('a server that refuses', () => {
     await put()
     await outbox.deliver()
     expect(await waiting()).toBe(0)
-    expect(log.lines).toMatchObject([{ mail: 1, status: 550, msg: expect.stringContaining('refused for good') }])
+    expect(log.lines).toMatchObject([{ mail: 1, status: 550, msg: expect.stringContaining('permanently refused') }])
   })
 
   test('the sender for good is asked again, since the operator can mend that', async () => {
@@ -234,7 +234,7 @@ describe('a server that refuses', () => {
     await outbox.deliver()
     expect(smtp.mails).toEqual([])
     expect(await waiting()).toBe(0)
-    expect(log.text()).toContain('given up')
+    expect(log.text()).toContain('email dropped')
   })
 
   test('is logged with its status, and not with what it quotes', async () => {
@@ -249,7 +249,7 @@ describe('a server that refuses', () => {
         code: 'EMESSAGE',
         command: 'DATA',
         status: 451,
-        msg: 'email not sent',
+        msg: 'email not sent; it will be tried again',
       },
     ])
   })

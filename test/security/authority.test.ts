@@ -62,7 +62,7 @@ test.each(['../../escaped', '/etc/cron.d/ncp', '..', '.', '', 'a/b', 'a\0b', 'a 
       publish: publishInWebroot(webroot),
     }
     const ordered = orderCertificate(options, ['a.example'], new Uint8Array())
-    await expect(ordered).rejects.toThrow('no proof over HTTP for a.example')
+    await expect(ordered).rejects.toThrow('the authority offers no HTTP-01 challenge for a.example')
     expect(readdirSync(directory, { recursive: true })).toEqual([])
   },
 )

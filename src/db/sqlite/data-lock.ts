@@ -54,11 +54,11 @@ function whyNoPanel(directory: string): string {
   const release = lock(directory, takeShare)
   if (!release) return restoring(directory)
   release()
-  return `another panel serves ${directory}: stop it first, or give this one a directory of its own with --data`
+  return `another panel is using ${directory}: stop it first, or give this one its own directory with --data`
 }
 
 function restoring(directory: string): string {
-  return `a backup is being restored into ${directory}; wait until that has ended`
+  return `a backup is being restored into ${directory}; wait until that is done`
 }
 
 /** Whether no panel and no command is at work in the directory right now. */
@@ -73,7 +73,7 @@ export function requireWhole(directory: string): void {
   const unfinished = readRestoreMark(directory)
   if (!unfinished) return
   throw new Error(
-    `a restore of ${unfinished.backup} into ${directory} did not come to its end; run 'ncp backup restore' again, with it or another backup`,
+    `a restore of ${unfinished.backup} into ${directory} was interrupted; run 'ncp backup restore' again, with that backup or another one`,
   )
 }
 

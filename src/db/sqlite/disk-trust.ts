@@ -33,13 +33,13 @@ export function createDiskTrust({ path, log, prove, onLost }: DiskTrustOptions) 
       failure = undefined
       log.warn(
         { path },
-        'everything was written anew and is on the disk: changes are taken again. Check the disk all the same',
+        'all data was written again and is on the disk; changes are accepted again. Check the disk all the same',
       )
     } catch (error) {
       lost = new LostDiskError(path, error)
       log.error(
         { path, err: error },
-        'the disk does not keep what is written. The panel ends; no change that it confirmed is affected. Check the disk (dmesg, smartctl) and have a backup ready, then start the panel: it writes its log anew first, and ends again if that fails. A change that was answered with 503 may or may not be there',
+        'the disk does not keep what is written. The panel ends; no change that it confirmed is affected. Check the disk (dmesg, smartctl) and have a backup ready, then start the panel: it first rewrites its write-ahead log, and ends again if that fails. A change that was answered with 503 may or may not have been made',
       )
       onLost(lost)
     }
@@ -53,7 +53,7 @@ export function createDiskTrust({ path, log, prove, onLost }: DiskTrustOptions) 
       failure = error as Error
       log.error(
         { path, file: file === 'log' ? `${path}-wal` : path, err: error },
-        'a sync failed, and what was just written may not be on the disk. No change is taken until everything has been written anew',
+        'a sync failed, so the last writes may not be on the disk. No change is accepted until all data has been written again',
       )
       proving = proveOnce()
     },

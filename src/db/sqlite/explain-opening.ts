@@ -10,17 +10,17 @@ export function explainOpening(error: unknown, path: string): unknown {
   const explained = (text: string) => new Error(text, { cause: error })
   if (error instanceof LostDiskError) return error
   if (isFailedSync(error)) return new LostDiskError(path, error)
-  if (isFull(error)) return explained(`the disk is full: make room for ${path}`)
+  if (isFull(error)) return explained(`the disk is full: free some space for ${path}`)
   if (is('SQLITE_READONLY', 'EROFS', 'EACCES', 'EPERM')) {
     return explained(
-      `${path} cannot be written (${code}): the panel writes to its data directory, which must be its own`,
+      `${path} cannot be written (${code}): the data directory must belong to the user that the panel runs as`,
     )
   }
   if (is('SQLITE_CORRUPT', 'SQLITE_NOTADB')) {
     return explained(`${path} is damaged (${(error as Error).message}): restore a backup with 'ncp backup restore'`)
   }
-  if (is('SQLITE_BUSY')) return explained(`${path} is locked by another program: end that one first`)
+  if (is('SQLITE_BUSY')) return explained(`${path} is locked by another program: stop that program first`)
   if (is('SQLITE_IOERR', 'SQLITE_CANTOPEN'))
-    return explained(`${path} cannot be read or written (${code}): look at the disk`)
+    return explained(`${path} cannot be read or written (${code}): check the disk`)
   return error
 }

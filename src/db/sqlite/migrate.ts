@@ -91,13 +91,13 @@ function appliedMigrations(db: Database): Applied[] {
 function pendingMigrations(applied: Applied[], migrations: readonly Migration[]): readonly Migration[] {
   if (applied.length > migrations.length) {
     throw new Error(
-      `The database is newer than this program (it has ${applied.length} migrations, this program knows ${migrations.length}); run the newer ncp, or restore a backup`,
+      `The database is newer than this program (it has ${applied.length} migrations, this program knows ${migrations.length}); run the newer version, or restore a backup`,
     )
   }
   applied.forEach(({ name, hash }, position) => {
     const expected = migrations[position]
     if (!expected || expected.name !== name || hashOf(expected) !== hash) {
-      throw new Error(`The database was migrated by another program: its migration ${name} is not ours`)
+      throw new Error(`The database was migrated by another program: this one does not know its migration ${name}`)
     }
   })
   return migrations.slice(applied.length)

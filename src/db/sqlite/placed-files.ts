@@ -41,7 +41,7 @@ export function watchPlaces(path: string, reader: Database, log: Log): PlacedFil
     const saved = save(reader, `${path}.saved`)
     log.error(
       { problems: what, ...saved },
-      'the database files were moved, deleted or replaced under the panel: no change is taken. Stop the panel; where `saved` is named it holds every confirmed change: put it in the place of the database, delete the files named -wal and -shm, and start the panel',
+      'the database files were moved, deleted or replaced while the panel is running, so no change is accepted. Stop the panel. If this entry has `saved`, that file holds every confirmed change: put it in place of the database, delete the -wal and -shm files, and start the panel',
     )
   }
 

@@ -33,7 +33,7 @@ export function schemaProblems(path: string, applied: number): string[] {
       ...foreign.map(
         ({ type, name }) => `${type} ${printable(name.slice(0, MAX_NAME_LENGTH))} is not one of the panel's`,
       ),
-      ...changed.map(({ type, name }) => `${type} ${name} is not as the panel makes it`),
+      ...changed.map(({ type, name }) => `${type} ${name} differs from the schema of this version`),
     ]
   } finally {
     database.close()

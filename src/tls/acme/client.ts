@@ -78,7 +78,7 @@ export async function orderCertificate(
       if (state.status !== 'pending' && state.status !== 'processing') return state
       await Bun.sleep(pauseOf(response))
     }
-    throw new Error('the authority did not come to an end')
+    throw new Error('the authority did not finish in time')
   }
 
   async function prove(authorizationUrl: string): Promise<void> {
@@ -86,7 +86,8 @@ export async function orderCertificate(
     // Proved recently, and remembered.
     if (status === 'valid') return
     const challenge = challenges.find(({ type }) => type === 'http-01')
-    if (!challenge || !TOKEN.test(challenge.token)) throw new Error(`no proof over HTTP for ${identifier.value}`)
+    if (!challenge || !TOKEN.test(challenge.token))
+      throw new Error(`the authority offers no HTTP-01 challenge for ${identifier.value}`)
     const retract = await publish(challenge.token, `${challenge.token}.${thumbprint}`)
     try {
       await post(challenge.url, {})
@@ -122,7 +123,7 @@ function request(url: string, init: RequestInit = {}): Promise<Response> {
 
 function locationOf(response: Response): string {
   const location = response.headers.get('location')
-  if (location === null) throw new Error('the authority told no place of what it made')
+  if (location === null) throw new Error('the authority sent no Location header')
   return location
 }
 

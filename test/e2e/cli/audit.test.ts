@@ -35,7 +35,7 @@ test.each([
   [
     'does something else',
     'CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log WHEN false BEGIN SELECT 1; END',
-    'trigger audit_log_no_delete is not as the panel makes it',
+    'trigger audit_log_no_delete differs from the schema of this version',
   ],
   [
     'is somebody else’s',

@@ -256,7 +256,7 @@ describe('a schedule', () => {
     ])
     const line = await until(
       'the line in the log',
-      () => /"msg":"backup made".*"backup":"([^"]+)"/.exec(panel.stderr())?.[1],
+      () => /"msg":"backup created".*"backup":"([^"]+)"/.exec(panel.stderr())?.[1],
     )
     const [made] = await list()
     expect(made?.name).toBe(line)

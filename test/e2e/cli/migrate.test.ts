@@ -95,7 +95,7 @@ test('a database of a newer version is refused in words, by every command, and l
     using database = new Database(here.inData('ncp.db'))
     database.run("INSERT INTO schema_migrations VALUES ('9999_future', 'x', 0)")
   }
-  const message = /The database is newer than this program .*; run the newer ncp, or restore a backup/
+  const message = /The database is newer than this program .*; run the newer version, or restore a backup/
   for (const args of [
     ['serve', '--port', '0'],
     ['user', 'list'],

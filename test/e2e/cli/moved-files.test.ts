@@ -46,7 +46,7 @@ async function expectNoChanges(problems: string[]): Promise<void> {
   }
   expect(await readiness()).toEqual([503, REASON])
   expect((await panel.send('GET', '/auth/me', { as })).status).toBe(200)
-  const told = panel.stderr().match(/^.*files were moved, deleted or replaced under the panel.*$/gm)
+  const told = panel.stderr().match(/^.*files were moved, deleted or replaced while the panel is running.*$/gm)
   expect(told?.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 'error', problems, saved: 'data/ncp.db.saved' }),
   ])

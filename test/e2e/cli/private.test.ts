@@ -116,7 +116,7 @@ test.skipIf(!canMount)('a disk with little room is told at the start', async () 
   cleanUp.push(disk.unmount)
   const panel = await here.serve([...PLAIN, '--data', 'disk/data'])
   expect(panel.stderr()).toMatch(
-    /"level":"warn","msg":"the disk of the data directory is full: [^"]*","directory":"disk\/data"/,
+    /"level":"warn","msg":"the disk of the data directory is full, [^"]*","directory":"disk\/data"/,
   )
   expect((await panel.request('/readyz')).status).toBe(503)
   await panel.stop()

@@ -49,7 +49,7 @@ async function expectOnlyReads(panel: RunningBinary, as: string): Promise<void> 
   expect((await panel.request('/livez')).status).toBe(200)
   // Told once, and not for each of them.
   expect(panel.stderr().match(/"msg":"the database failed".*"code":"SQLITE_IOERR_WRITE"/g)).toHaveLength(1)
-  expect(panel.stderr().match(/"msg":"usage not written"/g)).toHaveLength(1)
+  expect(panel.stderr().match(/"msg":"the last use of credentials was not written"/g)).toHaveLength(1)
 }
 
 async function expectKeys(panel: RunningBinary, as: string, names: string[]): Promise<void> {
@@ -80,7 +80,7 @@ describe.skipIf(!canFailDisk)('a file system that goes read-only', () => {
     expect(await readiness(panel)).toEqual([503, 'Not ready: disk cannot be written'])
     // Nobody knows what of the log the disk has, and what was kept in memory cannot be written.
     expect(await panel.stop()).toBe(4)
-    expect(panel.stderr()).toContain('"msg":"not everything was written at the end"')
+    expect(panel.stderr()).toContain('"msg":"the panel stopped before everything was written"')
     const { exitCode, stderr } = await here.run(['serve', '--port', '0', ...SERVE])
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/cannot be (read or )?written/)])
 

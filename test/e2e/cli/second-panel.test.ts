@@ -19,7 +19,7 @@ test('a second panel is refused in words, and the first goes on', async () => {
   expect([exitCode, stdout, stderr]).toEqual([
     1,
     '',
-    'ncp: another panel serves data: stop it first, or give this one a directory of its own with --data\n',
+    'ncp: another panel is using data: stop it first, or give this one its own directory with --data\n',
   ])
   expect((await panel.login('admin@localhost', here.adminPassword())).status).toBe(200)
   expect(await panel.stop()).toBe(0)

@@ -98,7 +98,7 @@ test('is taken by a port that is opened anew where the hand-over is turned off, 
   const good = await servedCertificate(panel)
   writeFileSync(here.path('given', 'cert.pem'), 'half a file')
   panel.signal('SIGHUP')
-  await until('the complaint', () => stderr().includes('certificate not changed: the one in use stays'))
+  await until('the complaint', () => stderr().includes('certificate not changed; the current one stays in use'))
   expect(await servedCertificate(panel)).toBe(good)
 })
 
@@ -120,7 +120,7 @@ test('that is bad changes nothing, and the log says why', async () => {
   writeFileSync(here.path('given', 'cert.pem'), 'half a file')
   panel.signal('SIGHUP')
   await until('the complaint', () => stderr().includes('--tls-cert: given/cert.pem contains no certificate in PEM'))
-  expect(stderr()).toContain('certificate not changed: the one in use stays')
+  expect(stderr()).toContain('certificate not changed; the current one stays in use')
   expect(await servedCertificate(panel)).toBe(good)
 
   await ownCertificate(here.path('good'), systemClock, { renew: true })

@@ -128,7 +128,7 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
     const panel = await here.serve(SERVE)
     await breakDisk(panel)
     expect(await panel.stop()).toBe(4)
-    expect(panel.stderr()).toContain('"msg":"not everything was written at the end"')
+    expect(panel.stderr()).toContain('"msg":"the panel stopped before everything was written"')
     const command = Bun.spawnSync(
       [
         ...['strace', '-f', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync'],

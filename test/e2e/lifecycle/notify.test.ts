@@ -71,7 +71,7 @@ test('refuses an address that is none', async () => {
   const { exitCode, stderr } = await here.run(['serve', '--port', '0'], {
     environment: { ...allWorkarounds, NOTIFY_SOCKET: 'notify' },
   })
-  expect(stderr).toEndWith('ncp: NOTIFY_SOCKET: must be a path, or a name behind @\n')
+  expect(stderr).toEndWith('ncp: NOTIFY_SOCKET: must be a path, or a name after @\n')
   expect(exitCode).toBe(1)
 })
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-const READ = 'configuration read again'
+const READ = 'configuration reloaded'
 
 test('a file that is wrong changes nothing, and the log names each line', async () => {
   settings('log_level = "silent"\nprot = 1\n')

@@ -12,7 +12,7 @@ setDefaultTimeout(180_000)
 
 const SECRETS = ['jwt.key', 'totp.key']
 const UNFINISHED =
-  /^ncp: a restore of (\S+) into data did not come to its end; run 'ncp backup restore' again, with it or another backup\n$/
+  /^ncp: a restore of (\S+) into data was interrupted; run 'ncp backup restore' again, with that backup or another one\n$/
 
 describe.skipIf(!canTrace)('a restore that is killed', () => {
   let here: Installation

@@ -60,7 +60,7 @@ test('is kept when it can not be written, and written the next time, unless ther
   use(2)
   // Who reads next is not told of it; the operator is.
   await usage.settle()
-  expect(log.text()).toContain('usage not written')
+  expect(log.text()).toContain('the last use of credentials was not written')
   expect(await lastUsed()).toEqual([null, null])
   failure = undefined
   await usage.flush()

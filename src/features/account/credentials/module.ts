@@ -19,7 +19,9 @@ export function credentialsModule({ store, clock, storedSettings, tokens, storag
 
   return {
     services: { credentials, usage, ...createWriteAs({ store, clock, isTwoFactorRequired }) },
-    tasks: [{ everyMs: 30_000, run: usage.flush, log: storageLog, failure: 'usage not written' }],
+    tasks: [
+      { everyMs: 30_000, run: usage.flush, log: storageLog, failure: 'the last use of credentials was not written' },
+    ],
     close: usage.flush,
   } satisfies Module
 }

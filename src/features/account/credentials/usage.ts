@@ -79,7 +79,7 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
 
     /** For readers of `lastUsedAt` or `lastSeenAt`: where nothing can be written, it is an older time. */
     async settle(): Promise<void> {
-      await writing.next().catch((err) => log.error({ err }, 'usage not written'))
+      await writing.next().catch((err) => log.error({ err }, 'the last use of credentials was not written'))
     },
   }
 }

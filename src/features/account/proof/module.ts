@@ -38,7 +38,7 @@ export function proofModule(needs: ProofNeeds) {
 
   return {
     services: { notify, throttle, secondFactor, confirmPassword, withBothFactors },
-    tasks: [{ everyMs: 1000, run: throttle.flush, log, failure: 'users not told of many failed attempts' }],
+    tasks: [{ everyMs: 1000, run: throttle.flush, log, failure: 'emails about many failed attempts not queued' }],
     close: throttle.flush,
   } satisfies Module
 }

@@ -236,7 +236,7 @@ export function createThrottle(options: ThrottleOptions) {
         await store
           .write((tx) => tell(tx, userId, door))
           .catch((err) => {
-            log.error({ err }, 'a user could not be told of many failed attempts')
+            log.error({ err }, 'an email about many failed attempts could not be queued')
             if (isPassing(err) && !narrowed.has(userId)) narrowed.set(userId, door)
           })
       }
