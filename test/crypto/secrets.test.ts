@@ -87,6 +87,11 @@ describe('argon2id', () => {
     expect((await (await addon()).hash('x', costs)).split('$')[4]).toHaveLength(22)
   })
 
+  test('runs as the code of the runtime where the addon is turned off', async () => {
+    const { hash } = await loadArgon2({ isNative: false, givesWay: true })
+    expect((await hash('x', costs)).split('$')[4]).toHaveLength(43)
+  })
+
   test('of either implementation is verified by the other, also with characters beyond ASCII', async () => {
     const native = await addon()
     for (const password of ['x', 'Grüße, 東京 🗼', 'y'.repeat(256), ' ', 'nul\0byte']) {
