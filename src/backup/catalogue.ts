@@ -1,4 +1,4 @@
-/** The backups in a directory: each is a directory of its own with a manifest, named by the time it was made. */
+/** Lists and reads backups: each is a directory with a manifest, named by the time it was made. */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'

@@ -1,4 +1,4 @@
-/** Makes a backup while the panel runs: the database of one moment, the secrets, and a manifest. */
+/** Makes a backup while the panel runs: a snapshot of the database, the secrets, and a manifest. */
 import { mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatTimestamp } from '../core/timestamp.ts'

@@ -1,4 +1,4 @@
-/** Files of a backup: which there are, copied so that a crash leaves them whole, and recognised by their hash. */
+/** The files of a backup: which ones belong to it, crash-safe copying, and hashing. */
 import {
   chmodSync,
   copyFileSync,

@@ -1,4 +1,4 @@
-/** How far long work on a backup is, for people who wait for it. */
+/** Reports the progress of long work on a backup. */
 
 /** @param step what is being done; `doneBytes` of `totalBytes` where that is known */
 export type TellProgress = (step: string, doneBytes?: number, totalBytes?: number) => void

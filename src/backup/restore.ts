@@ -1,4 +1,4 @@
-/** Puts a backup into a data directory; what was there before is kept beside it. */
+/** Restores a backup into a data directory; the previous files are kept in it. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { databaseNames, dataNames } from '../data-directory.ts'
@@ -20,7 +20,7 @@ export type RestoreOptions = {
 }
 
 /**
- * A crash in the middle leaves a mark, with which no panel starts until a restore has come to its end. That may be of another
+ * A crash in the middle leaves a mark, with which no panel starts until a restore is finished. That may be of another
  * backup: it sets aside what the one before has not, and drops what that has put in place.
  *
  * @returns where the files are that were there before; undefined where there were none
@@ -51,7 +51,7 @@ function replaceFiles({ path, manifest }: Backup, data: string, name: string): s
   const { aside, old } = readRestoreMark(data) ?? { aside: `before-restore-${name}`, old: filesIn(data) }
   mark(data, { backup: resolve(path), aside, old })
   setAside(old, data, inData(aside))
-  // Of a restore that did not come to its end.
+  // Of an interrupted restore.
   for (const file of filesIn(data)) rmSync(inData(file))
   for (const file of files) move(inData(dataNames.restoring, file), inData(file))
   rmSync(inData(dataNames.restoring), { recursive: true })

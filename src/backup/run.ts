@@ -1,4 +1,4 @@
-/** Makes a backup in a thread of its own, beside a panel that serves, and without flooding the disk under it. */
+/** Makes a backup in a thread of its own, without flooding the disk under a running panel. */
 import { closeSync, fdatasync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'

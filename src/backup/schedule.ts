@@ -1,4 +1,4 @@
-/** Makes backups on time, as the settings say. */
+/** Makes backups on the schedule in the settings. */
 import type { Clock } from '../core/clock.ts'
 import { createSingleFlight } from '../jobs/single-flight.ts'
 import { startTasks } from '../jobs/task.ts'

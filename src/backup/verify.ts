@@ -1,4 +1,4 @@
-/** Whether a backup can be trusted: what its manifest names and no more, the database as the panel makes it, the secrets usable. */
+/** Checks whether a backup can be trusted: exactly the files of its manifest, an intact database, usable secrets. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { printable } from '../core/printable.ts'

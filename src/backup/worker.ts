@@ -1,4 +1,4 @@
-/** A thread that makes one backup: reading a whole database takes seconds, which no request should wait for. */
+/** The thread that makes one backup: reading a whole database takes seconds, which no request should wait for. */
 import { giveWay } from '../system/thread-priority.ts'
 import { type CreateBackupOptions, createBackup } from './create.ts'
 

@@ -1,4 +1,4 @@
-/** `ncp audit …`: prove on the server that nothing was changed in the audit log or taken out of it. */
+/** `ncp audit …`: proves on the server that no entry of the audit log was changed or removed. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { dataPaths } from '../data-directory.ts'
 import { auditSchemaProblems } from '../db/sqlite/schema.ts'

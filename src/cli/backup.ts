@@ -1,4 +1,4 @@
-/** `ncp backup …`: copies of the whole installation, made while the panel runs, and put back while it doesn't. */
+/** `ncp backup …`: backups of the whole installation, made while the panel runs and restored while it does not. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'

@@ -1,4 +1,4 @@
-/** `ncp cert …`: the certificate that the panel serves, shown, or renewed before its time. */
+/** `ncp cert …`: shows the certificate that the panel serves, and renews it early. */
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'

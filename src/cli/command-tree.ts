@@ -1,4 +1,4 @@
-/** The commands as data, for whatever is made from their definitions: completions and the manual page. */
+/** The commands as data, from which completions and the manual page are made. */
 import type { Argument, Command, Option } from 'commander'
 
 export type CommandNode = {

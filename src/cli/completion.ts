@@ -1,4 +1,4 @@
-/** `ncp completion …`: a script that completes commands, options and values, made from their definitions. */
+/** `ncp completion …`: a shell script that completes commands, options and values, made from their definitions. */
 import { Argument, type Command, type Option } from 'commander'
 import { type CommandNode, commandTree, valueKindOf } from './command-tree.ts'
 import { printDocument } from './output.ts'

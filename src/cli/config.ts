@@ -1,4 +1,4 @@
-/** `ncp config …`: what the panel would run with, and where each value comes from. */
+/** `ncp config …`: the settings that the panel would run with, and where each value comes from. */
 import type { Command } from 'commander'
 import type { ResolvedSetting } from '../config/load.ts'
 import { type Config, schema } from '../config/schema.ts'

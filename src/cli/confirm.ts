@@ -1,4 +1,4 @@
-/** The question before an act that cannot be taken back. */
+/** Asks for confirmation before something that cannot be undone. */
 import type { Command } from 'commander'
 import { printable } from '../core/printable.ts'
 

@@ -1,4 +1,4 @@
-/** `ncp serve --demo`: a customer with something to look at, and the curl lines to look with. */
+/** `ncp serve --demo`: sample data, and curl commands to try the API with. */
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'

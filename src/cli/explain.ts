@@ -1,4 +1,4 @@
-/** Failures of the system, in a sentence that says what to do. */
+/** Explains system errors in a sentence that says what to do. */
 
 /** As Node and Bun write them: `ENOENT: no such file or directory, copyfile 'a' -> 'b'`. */
 const SYSTEM_ERROR = /^(E[A-Z0-9]+): [^,]+, (\w+)(?: '([^']*)')?/

@@ -1,4 +1,4 @@
-/** Flags that come from the settings, so that the help and the configuration say the same. */
+/** Flags made from the settings, so that help and configuration always agree. */
 import { type Command, Option } from 'commander'
 import { type Flags, findConfigFile, loadConfig, type ResolvedSetting, resolveSettings } from '../config/load.ts'
 import { type Config, schema } from '../config/schema.ts'

@@ -1,4 +1,4 @@
-/** The installation that a command works on, beside a panel that may be running on it. */
+/** Opens the installation that a command works on, while a panel may be running on it. */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { labelOf } from '../config/labels.ts'

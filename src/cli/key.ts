@@ -1,4 +1,4 @@
-/** `ncp key …`: find and revoke API keys on the server, at work while the panel runs. */
+/** `ncp key …`: finds and revokes API keys on the server, even while the panel runs. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { operator } from '../core/actor.ts'
 import { AppError } from '../core/errors.ts'

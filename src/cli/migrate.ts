@@ -1,4 +1,4 @@
-/** `ncp migrate …`: what this version would change in the database, and the change itself, apart from a start. */
+/** `ncp migrate …`: shows and applies database migrations without starting the panel. */
 import type { Command } from 'commander'
 import { systemClock } from '../core/clock.ts'
 import { formatTimestamp } from '../core/timestamp.ts'

@@ -1,4 +1,4 @@
-/** The command line: which commands there are, and what their failures mean to a script. */
+/** The command line: registers the commands, and maps failures to exit codes. */
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'

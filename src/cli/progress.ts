@@ -1,4 +1,4 @@
-/** One line on the terminal that says how far long work is; nothing where no person reads it. */
+/** A status line on the terminal for long work; nothing where no person reads it. */
 import type { TellProgress } from '../backup/progress.ts'
 import { hasScreen, showStatus } from './output.ts'
 import { humanBytes } from './units.ts'

@@ -1,4 +1,4 @@
-/** Runs another program to its end. */
+/** Runs another program and waits for it. */
 
 export type RunOptions = { cwd?: string; uid?: number; gid?: number }
 

@@ -1,4 +1,4 @@
-/** `ncp serve`: the panel itself, from the first line of configuration to the last flush. */
+/** `ncp serve`: starts the panel, from reading the configuration to serving requests. */
 import { isIPv6 } from 'node:net'
 import type { Command } from 'commander'
 import { createApp } from '../app.ts'

@@ -1,4 +1,4 @@
-/** `ncp session …`: end sessions on the server, at work while the panel runs. */
+/** `ncp session …`: ends sessions on the server, even while the panel runs. */
 import type { Command } from 'commander'
 import { operator } from '../core/actor.ts'
 import { confirm, withYes } from './confirm.ts'

@@ -1,4 +1,4 @@
-/** `ncp systemd …`: the unit that runs the panel, printed, or put where systemd finds it. */
+/** `ncp systemd …`: prints or installs the unit that runs the panel. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execPath } from 'node:process'

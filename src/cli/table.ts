@@ -1,4 +1,4 @@
-/** Lists and facts: aligned under headings on a terminal, tab-separated without a heading in a pipe. */
+/** Prints lists and facts: aligned under headings on a terminal, tab-separated without headings in a pipe. */
 import { printable } from '../core/printable.ts'
 import { isTerminal, print, printJson, printStyled, styled } from './output.ts'
 

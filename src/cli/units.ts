@@ -1,4 +1,4 @@
-/** Sizes and times as people read them, on a terminal. */
+/** Formats sizes and times for people. */
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 

@@ -1,4 +1,4 @@
-/** `ncp upgrade`: another version, checked, tried on a copy, put in place, and taken back when it isn't ready. */
+/** `ncp upgrade`: installs another version after trying it on a copy, and rolls back if it does not become ready. */
 import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { execPath } from 'node:process'

@@ -1,4 +1,4 @@
-/** `ncp user …`: the rescue on the server, with the same services as the API, at work while the panel runs. */
+/** `ncp user …`: manages users on the server with the same services as the API, even while the panel runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { TSchema } from 'elysia'
 import { operator } from '../core/actor.ts'

@@ -1,4 +1,4 @@
-/** The settings that decide what browsers may do with the panel. */
+/** The settings for browsers: CORS, HSTS and security.txt. */
 
 import { contactUri, oneOf, origins } from './rules.ts'
 import type { Setting } from './setting.ts'

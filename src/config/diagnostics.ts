@@ -38,6 +38,6 @@ export const diagnosticSettings: { [Key in keyof DiagnosticConfig]: Setting<Diag
     type: 'list',
     default: [],
     parse: someOf(...WORKAROUNDS),
-    help: `for troubleshooting: workarounds, separated by commas, to replace with slower, simpler ways: ${WORKAROUNDS.join(', ')}, or all`,
+    help: `for troubleshooting: workarounds, separated by commas, to replace by their slower fallbacks: ${WORKAROUNDS.join(', ')}, or all`,
   },
 }

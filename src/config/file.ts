@@ -1,4 +1,4 @@
-/** The configuration file: TOML, with the line of every key, so that a mistake can be found. */
+/** Reads the configuration file, TOML, and keeps the line of every key for error messages. */
 import { readRegularFile } from '../system/regular-file.ts'
 
 export type FileEntry = {

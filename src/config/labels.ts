@@ -1,4 +1,4 @@
-/** Where each value of a configuration was given, for a complaint about it that comes later than its reading. */
+/** Remembers where each value was given, for errors that are found after reading. */
 import { type Config, schema } from './schema.ts'
 import type { Setting } from './setting.ts'
 

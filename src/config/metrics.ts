@@ -1,4 +1,4 @@
-/** The settings of the metrics, and which of them belong together. */
+/** The settings of the metrics, and how they depend on each other. */
 import { isLoopback } from '../core/loopback.ts'
 import { bearerToken, integer, text } from './rules.ts'
 import type { Setting } from './setting.ts'

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration as a whole: names that nobody knows, and values that contradict each other. */
+/** Mistakes in a configuration as a whole: unknown names, and values that contradict each other. */
 import { nearest } from '../core/nearest.ts'
 import type { ConfigFile } from './file.ts'
 import { labelOf } from './labels.ts'

@@ -1,4 +1,4 @@
-/** Where the value of a setting may stand: a flag, a variable, the configuration file, a secret's own file. */
+/** The places that can give a setting its value: a flag, a variable, the configuration file, a secret's own file. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../core/error-code.ts'

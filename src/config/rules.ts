@@ -1,4 +1,4 @@
-/** What a setting's text must be: each rule reads it, or throws an error that says the rule and repeats no value. */
+/** Parses the text of settings: each rule returns the value, or throws an error that states the rule without the value. */
 import { isEmailAddress } from '../core/email.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { parseRanges } from '../limiter/address.ts'

@@ -1,4 +1,4 @@
-/** Who does something, with which credential and from where: what services act for, and what the audit log records. */
+/** Who does something, with which credential and from where, as services and the audit log need it. */
 import { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Rights } from './rights.ts'

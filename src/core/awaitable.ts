@@ -1,4 +1,4 @@
-/** Values that are there already, or will be. */
+/** Values that are available now or later. */
 
 /**
  * What the hot path works with. A promise that is already settled still costs a request about as much as all of its

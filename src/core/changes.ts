@@ -1,4 +1,4 @@
-/** What a request asks to change of a resource: the values that differ from what is there, and no others. */
+/** The changes that a request makes to a resource: only the values that differ. */
 
 /**
  * The same values are a change of nothing, which is made without a trace: no new time on the resource, no audit entry, no

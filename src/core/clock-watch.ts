@@ -1,4 +1,4 @@
-/** Whether the clock can be believed by what deletes for good: one that was set a moment ago may be wrong. */
+/** Whether the clock can be trusted before something is deleted: a clock that was just set may be wrong. */
 import type { Clock } from './clock.ts'
 
 /** What time servers correct without a jump. */

@@ -1,4 +1,4 @@
-/** Ends several things, each whatever became of those before it. */
+/** Closes several things, even when closing one of them fails. */
 
 /**
  * @param steps in this order, one after the other

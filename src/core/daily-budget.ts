@@ -1,4 +1,4 @@
-/** Budgets that begin anew each day, in UTC: how much each of many accounts may use of something. */
+/** Daily budgets per account, which reset at midnight UTC. */
 import type { Clock } from './clock.ts'
 
 export type DailyBudget = {

@@ -1,4 +1,4 @@
-/** Durations counted in buckets, as plain numbers: what a scrape makes of them later costs nothing now. */
+/** Histograms of durations, kept as plain numbers that cost nothing until they are scraped. */
 
 /** Upper bounds in seconds. A list out of memory takes a tenth of a millisecond, a login fifty. */
 export const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

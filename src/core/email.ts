@@ -1,4 +1,4 @@
-/** Email addresses, in the plain form that every mail system reads alike. */
+/** Email addresses, in the plain form that every mail system reads the same way. */
 
 export const EMAIL_LENGTH = 254
 const LOCAL_LENGTH = 64

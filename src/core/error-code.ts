@@ -1,4 +1,4 @@
-/** What the database or the system calls an error. */
+/** The error codes of the database and the system. */
 
 /** The code of what caused an error, as of one that Drizzle has wrapped, or else its own. */
 export function codeOf(error: unknown): string | undefined {

@@ -1,4 +1,4 @@
-/** What can go wrong, in few words: one code a case, and one catalogue from code to status and public text. */
+/** The errors of the API: one catalogue maps each code to a status and a public text. */
 
 type CatalogueEntry = {
   /** HTTP status. */

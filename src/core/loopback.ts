@@ -1,4 +1,4 @@
-/** Which hosts are this machine, so that what is said to them passes no network. */
+/** Which hosts are this machine, so that traffic to them crosses no network. */
 import { isIPv4 } from 'node:net'
 
 /** @param host a name or an address, an IPv6 one without brackets */

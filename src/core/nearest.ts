@@ -1,4 +1,4 @@
-/** What somebody meant who mistyped a name. */
+/** Suggests the name that a mistyped one probably meant. */
 
 /** Beyond it, two names have nothing to do with each other. */
 const MOST_SLIPS = 2

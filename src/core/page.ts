@@ -1,4 +1,4 @@
-/** Keyset pages: rows in order of id, and an opaque cursor that names the last one seen. */
+/** Keyset pagination: rows in order of id, and an opaque cursor that names the last one seen. */
 import { AppError } from './errors.ts'
 
 export const PAGE_LIMIT = { default: 100, maximum: 1000 }

@@ -1,4 +1,4 @@
-/** Changes that are made only to what their client has seen. */
+/** Preconditions: a change is made only to the version that the client has seen. */
 
 /**
  * Looks at what is about to be changed or deleted, in the transaction that does it.

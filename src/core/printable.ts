@@ -1,4 +1,4 @@
-/** Text that others wrote, made safe to show: a terminal obeys control characters, and some characters rearrange or hide text. */
+/** Makes foreign text safe to show: terminals obey control characters, and some characters reorder or hide text. */
 
 /**
  * Control characters, line separators, halves of a surrogate pair, what reorders text (UAX #9) and what is invisible. Not the

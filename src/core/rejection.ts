@@ -1,4 +1,4 @@
-/** Why a credential that was sent opens nothing: for the log, and for a caller that holds the right secret. */
+/** Why a credential was rejected: for the log, and for a caller that holds the right secret. */
 import { AppError } from './errors.ts'
 
 export type RejectionReason =

@@ -1,4 +1,4 @@
-/** What an action asks of its caller, and whether a principal has it: the one rule for the guard and for transactions. */
+/** The rights that an action needs, and whether a principal has them: one rule for the guard and for transactions. */
 import { AppError } from './errors.ts'
 import { isUsableFrom, type KeyRestrictions, type Principal } from './principal.ts'
 import type { Scope } from './scope.ts'

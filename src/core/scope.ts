@@ -1,4 +1,4 @@
-/** Scopes: what an API key may do, where its maker has not left it everything its user may do. */
+/** Scopes: what an API key may do, if it may not do everything that its user may. */
 
 /** One pair for each kind of resource, named after its tag in the OpenAPI document. Grows; a name never changes its meaning. */
 export const SCOPES = [

@@ -1,4 +1,4 @@
-/** What there is to tell of a request once its response is made. */
+/** What is known about a request once its response is made. */
 import type { RejectionReason } from './rejection.ts'
 
 export type ServedRequest = {

@@ -1,4 +1,4 @@
-/** Computes argon2id: with a native addon where there is one for this machine, with Bun's own implementation elsewhere. */
+/** Computes argon2id, with a native addon where there is one for this machine, else with Bun's own implementation. */
 import { lowerPoolPriority } from '../system/thread-priority.ts'
 
 export type Argon2Costs = {

@@ -1,4 +1,4 @@
-/** Which passwords may be set: long enough, not too long, not one that everybody tries first. No composition rules. */
+/** Which passwords are accepted: long enough, not too long, and not commonly used. No composition rules. */
 
 import { hostname } from 'node:os'
 import commonPasswordsFile from '@zxcvbn-ts/language-common/src/passwords.json' with { type: 'file' }

@@ -1,4 +1,4 @@
-/** Password hashing: argon2id at OWASP's parameters, in a bounded queue, the same work for every kind of refusal. */
+/** Hashes passwords with argon2id at OWASP's parameters, in a bounded queue, with the same work for every kind of refusal. */
 import { AppError } from '../core/errors.ts'
 import { type Argon2, type Argon2Costs, type Argon2Options, loadArgon2 } from './argon2.ts'
 

@@ -13,7 +13,7 @@ export type WellKnownOptions = {
   publicUrl: string | undefined
 }
 
-/** RFC 9116 §2.5.5 wants less than a year: the file is made anew at each request, and a stale copy is to be seen as one. */
+/** RFC 9116 §2.5.5 wants less than a year: the file is made at each request, and a stale copy must be recognisable. */
 const VALID_MS = 30 * 24 * 60 * 60 * 1000
 
 export function wellKnownRoutes({ clock, securityContact, publicUrl }: WellKnownOptions) {

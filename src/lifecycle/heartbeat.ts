@@ -1,4 +1,4 @@
-/** The sign of life for a watchdog: only while the event loop turns in time and the database answers. */
+/** The heartbeat for a watchdog: sent only while the event loop is on time and the database answers. */
 import { createSingleFlight } from '../jobs/single-flight.ts'
 import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'

@@ -1,4 +1,4 @@
-/** The end of a panel whose disk does not keep what is written: requests under way get their answers, and no file is touched. */
+/** Stops a panel whose disk does not keep what is written: requests in flight are answered, and no file is touched. */
 import type { Listener } from '../tls/listener.ts'
 
 /** What the answers get to leave: all that is left to say is 503. */

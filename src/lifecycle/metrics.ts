@@ -1,4 +1,4 @@
-/** Opens the metrics where the configuration says: what of the panel they tell. */
+/** Starts the metrics listener where the configuration asks for it. */
 import { version } from '../../package.json' with { type: 'json' }
 import { createMetricsToken } from '../http/metrics-token.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'

@@ -1,4 +1,4 @@
-/** SIGHUP: what may change while the panel serves, read again; what is wrong changes nothing. */
+/** SIGHUP: reloads what may change while the panel runs; a mistake changes nothing. */
 import { type Config, schema } from '../config/schema.ts'
 import { fileKeyOf } from '../config/setting.ts'
 import type { ProcessLog } from '../log/log.ts'
@@ -9,7 +9,7 @@ export type ReloadOptions = {
   /** @throws ConfigError */
   readConfig(): Promise<Config>
   log: ProcessLog
-  /** The log file was rotated away. @throws Error when it cannot be opened anew */
+  /** The log file was rotated away. @throws Error when it cannot be reopened */
   reopenLog(): void
   /** Takes the certificate of these settings, where it can be used. */
   checkCertificate(config: Config): Promise<void>

@@ -1,4 +1,4 @@
-/** A request to the panel on this machine, by the way that everybody takes: the port, TLS, the gate and a route. */
+/** Sends a request to the panel on this machine the way every client does: through the port, TLS, the gate and a route. */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 

@@ -1,4 +1,4 @@
-/** The end of a panel: no new requests, those in flight finish, what is in memory is written. */
+/** Stops a panel: no new requests, those in flight finish, pending data is written. */
 import type { Listener } from '../tls/listener.ts'
 
 export type StopOptions = {

@@ -1,4 +1,4 @@
-/** A panel that serves, in the hands of its operator: what signals, the service manager and the calendar ask of it. */
+/** Runs a serving panel under its operator: signals, the service manager and the certificate. */
 import { readServiceManager } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { isLostDisk } from '../db/failures.ts'
@@ -27,7 +27,7 @@ export type SuperviseOptions = {
   /** @throws ConfigError */
   readConfig(): Promise<Config>
   log: ProcessLog
-  /** The log file was rotated away. @throws Error when it cannot be opened anew */
+  /** The log file was rotated away. @throws Error when it cannot be reopened */
   reopenLog(): void
   /** Ends the process where the disk does not keep what is written. */
   exitWithoutDisk(): void

@@ -1,4 +1,4 @@
-/** Tells the operator at the start that the panel will soon be out of room, or is already. */
+/** Warns the operator at startup when the disk is full or nearly so. */
 import type { Log } from '../log/log.ts'
 import { diskSpace } from '../system/disk-space.ts'
 

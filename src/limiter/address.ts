@@ -1,4 +1,4 @@
-/** IP addresses: how they are written, which ranges they are in, and which ones count as the same client. */
+/** Parses IP addresses, matches them against ranges, and groups those that count as one client. */
 import ipaddr from 'ipaddr.js'
 
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number]

@@ -1,4 +1,4 @@
-/** Which address a request comes from, directly or through trusted proxies. */
+/** Finds the address that a request comes from, directly or through trusted proxies. */
 import type { Log } from '../log/log.ts'
 import { type AddressRange, type ClientAddress, createAddressFilter, describeAddress } from './address.ts'
 

@@ -1,4 +1,4 @@
-/** Rate limits: for each policy a bounded table of token buckets that refill whole. */
+/** Rate limits: a bounded table of token buckets for each policy; a bucket refills all at once. */
 import type { Clock } from '../core/clock.ts'
 
 export type Policy = {

@@ -1,4 +1,4 @@
-/** The one table of rate-limit policies: which request falls under which, and by what it is counted. */
+/** The table of rate-limit policies: which requests fall under each, and what it counts by. */
 import type { Policy } from './limiter.ts'
 
 export type Policies = {

@@ -1,4 +1,4 @@
-/** The log: one JSON line an event, or a line for people on a terminal. */
+/** The log: one JSON line per event, or a readable line on a terminal. */
 import type { Clock } from '../core/clock.ts'
 import { printable } from '../core/printable.ts'
 import type { ServedRequest } from '../core/served-request.ts'

@@ -15,7 +15,7 @@ export type LogSink = {
   buffer(text: string): void
   /** Writes what waits. */
   flush(): void
-  /** Opens the file anew, after it was rotated away. @throws Error when it cannot be opened */
+  /** Reopens the file after it was rotated away. @throws Error when it cannot be opened */
   reopen(): void
 }
 

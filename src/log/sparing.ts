@@ -1,4 +1,4 @@
-/** A log for what fails again and again while a disk does: the first failure at once, then one line a minute. */
+/** A log that repeats itself sparingly while a disk keeps failing: the first failure at once, then one line a minute. */
 import type { Clock } from '../core/clock.ts'
 import { codeOf } from '../core/error-code.ts'
 import type { Log } from './log.ts'

@@ -1,4 +1,4 @@
-/** Hands one mail to the mail server: plain text, one recipient, over TLS. */
+/** Sends one email through the mail server: plain text, one recipient, over TLS. */
 import type { Transporter } from 'nodemailer'
 import { isLoopback } from '../core/loopback.ts'
 import { parseSender } from './sender.ts'

@@ -1,4 +1,4 @@
-/** What a user is told by email, without words: those are in the texts of each language. */
+/** The notices that users get by email, as data; the texts of each language word them. */
 
 /** Times in milliseconds since the epoch. */
 export type Notice =

@@ -1,4 +1,4 @@
-/** The sender of emails as it stands in the configuration: an address, or a name with the address in angle brackets. */
+/** Parses the configured sender of emails: an address, or a name with the address in angle brackets. */
 import { isEmailAddress } from '../core/email.ts'
 
 export type Sender = { name: string | undefined; address: string }

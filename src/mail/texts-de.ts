@@ -118,17 +118,17 @@ export const german: Texts = {
     }),
     new_address: ({ address }) => ({
       subject: 'Anmeldung von einer neuen Adresse',
-      event: `Jemand hat sich von der Adresse ${address} aus bei Ihrem Konto angemeldet. Diese Adresse wurde in den letzten 30 Tagen nicht verwendet.`,
+      event: `Jemand hat sich von der Adresse ${address} aus mit Ihrem Konto angemeldet. Diese Adresse wurde in den letzten 30 Tagen nicht verwendet.`,
     }),
     login_attempts_slowed: () => ({
       subject: 'Viele fehlgeschlagene Anmeldeversuche',
       event: [
         'Für Ihr Konto wurden so oft falsche Passwörter oder Codes eingegeben, dass Tippfehler unwahrscheinlich sind.',
-        'Von unbekannten Adressen aus ist jetzt immer nur ein Versuch möglich, der nächste erst nach bis zu neun Stunden.',
+        'Von unbekannten Adressen aus sind jetzt nur noch einzelne Versuche möglich, mit Wartezeiten von bis zu neun Stunden.',
         'Ihre Sitzungen und API-Schlüssel funktionieren weiterhin, ebenso die Anmeldung von Adressen, die Sie in den letzten 30 Tagen verwendet haben.',
       ].join(' '),
       advice: [
-        'Um sich von einer anderen Adresse aus anzumelden, fordern Sie ein neues Passwort an: Von dort, wo Sie es festlegen, können Sie sich damit anmelden.',
+        'Um sich von einer anderen Adresse aus anzumelden, fordern Sie ein neues Passwort an: Dort, wo Sie es festlegen, können Sie sich anschließend auch anmelden.',
         'Falls die Versuche nicht von Ihnen stammen und Sie Ihr Passwort auch anderswo verwenden, wählen Sie ein neues.',
       ].join(' '),
     }),
@@ -142,7 +142,7 @@ export const german: Texts = {
     session_attempts_slowed: () => ({
       subject: 'Viele falsche Passwörter in einer Sitzung',
       event:
-        'Jemand, der bei Ihrem Konto angemeldet ist, hat so oft falsche Passwörter oder Codes eingegeben, dass Tippfehler unwahrscheinlich sind. In dieser Sitzung ist jetzt immer nur ein Versuch möglich, der nächste erst nach einer Wartezeit.',
+        'Jemand, der mit Ihrem Konto angemeldet ist, hat so oft falsche Passwörter oder Codes eingegeben, dass Tippfehler unwahrscheinlich sind. In dieser Sitzung sind jetzt nur noch einzelne Versuche möglich, mit Wartezeiten dazwischen.',
       advice:
         'Wenn Sie das waren, melden Sie sich erneut an. Andernfalls beenden Sie diese Sitzung in der Liste Ihrer Sitzungen, wählen Sie ein neues Passwort und informieren Sie den Betreiber.',
     }),

@@ -93,12 +93,12 @@ export const english: Texts = {
     }),
     api_key_expires: (key, format) => ({
       subject: 'An API key expires soon',
-      event: `An API key of your account expires soon. What uses it will then stop working.${expiring(key, format)}`,
+      event: `An API key of your account expires soon. Applications that use it will then stop working.${expiring(key, format)}`,
       advice: 'If you still need it, give it a new expiry, or create another key to replace it.',
     }),
     api_key_deleted: (key, format) => ({
       subject: 'An API key was deleted',
-      event: `An API key of your account was deleted. What used it no longer works.${named(key, format)}`,
+      event: `An API key of your account was deleted. Applications that used it no longer work.${named(key, format)}`,
     }),
     account_unlocked: () => ({
       subject: 'Your account was unlocked',
@@ -115,7 +115,7 @@ export const english: Texts = {
     login_attempts_slowed: () => ({
       subject: 'Many failed attempts to log in to your account',
       event: [
-        'Wrong passwords or codes were entered for your account, more often than typing errors explain.',
+        'Wrong passwords or codes were entered for your account, more often than typing mistakes would explain.',
         'From unknown addresses, only one attempt at a time is now possible, with waits of up to nine hours in between.',
         'Your sessions and API keys still work, and so does logging in from an address that you used in the last 30 days.',
       ].join(' '),
@@ -125,7 +125,7 @@ export const english: Texts = {
       ].join(' '),
     }),
     many_changes: () => ({
-      subject: 'Very many changes to your account',
+      subject: 'Many changes to your account',
       event:
         'So much was changed in your account that you will not get an email about each change for now. The audit log of your account lists all of them.',
       advice:
@@ -134,7 +134,7 @@ export const english: Texts = {
     session_attempts_slowed: () => ({
       subject: 'Many wrong passwords in a session of your account',
       event:
-        'Someone who is logged in to your account entered wrong passwords or codes, more often than typing errors explain. In that session, only one attempt at a time is now possible.',
+        'Someone who is logged in to your account entered wrong passwords or codes, more often than typing mistakes would explain. In that session, only one attempt at a time is now possible.',
       advice:
         'If this was you, log in again to continue. If not, end that session in the list of your sessions, choose a new password, and tell the operator.',
     }),

@@ -1,4 +1,4 @@
-/** What the texts of one language are: every email that the panel sends. */
+/** What one language has to provide: the text of every email that the panel sends. */
 import type { Author, Notice } from './notice.ts'
 
 /** Formats values within a text. */

@@ -1,4 +1,4 @@
-/** The words of emails: the texts of the panel's language, with times and names as its people write them. */
+/** Words emails in the panel's language, with times and names formatted for it. */
 import type { Queries } from '../db/store.ts'
 import type { Author, Notice } from './notice.ts'
 import { type EmailText, type Format, noticeText, type Texts } from './texts.ts'

@@ -1,4 +1,4 @@
-/** Measures how late the event loop runs, which every request waits for. */
+/** Measures how late the event loop runs, since every request waits for it. */
 
 const INTERVAL_MS = 100
 

@@ -1,4 +1,4 @@
-/** Serves the metrics on a port of their own, by default to this machine alone. */
+/** Serves the metrics on their own port, by default only to this machine. */
 import type { Log } from '../log/log.ts'
 import type { MetricSources } from './registry.ts'
 

@@ -1,4 +1,4 @@
-/** What Prometheus scrapes: everything is read when it asks, and costs nothing in between. */
+/** What Prometheus scrapes: every value is read at the scrape, and costs nothing in between. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { DURATION_BUCKETS, type Durations } from '../core/durations.ts'

@@ -1,4 +1,4 @@
-/** Whether something keeps the clock of this machine right: what the kernel knows of NTP (adjtimex(2)). */
+/** Whether the clock of this machine is synchronised, as the kernel knows from NTP (adjtimex(2)). */
 import { libc } from './libc.ts'
 
 /** Larger than `struct timex` on every machine; with `modes` 0 the call reads and sets nothing. */

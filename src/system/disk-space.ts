@@ -1,4 +1,4 @@
-/** Room on the disk of the data directory, for readiness and for the start. */
+/** Free space on the disk of the data directory, for readiness and startup. */
 import { statfs } from 'node:fs/promises'
 
 /** Below it a write may fail at any moment: SQLite's log alone grows to 4 MiB between two checkpoints. */

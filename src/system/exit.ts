@@ -1,4 +1,4 @@
-/** Ends the process as a crash would: nothing is closed, flushed or called on the way. */
+/** Ends the process at once, as a crash would: nothing is closed or flushed. */
 import { libc } from './libc.ts'
 
 /**

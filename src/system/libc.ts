@@ -1,4 +1,4 @@
-/** The C library, for the few system calls that Bun has no API for. Linux alone. */
+/** The C library, for the few system calls that Bun has no API for. Linux only. */
 import { dlopen, FFIType } from 'bun:ffi'
 import { arch } from 'node:process'
 

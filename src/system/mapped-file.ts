@@ -1,4 +1,4 @@
-/** A file's bytes in memory, as other processes change them. */
+/** Maps a file into memory, where changes by other processes show. */
 import { toArrayBuffer } from 'bun:ffi'
 import { libc } from './libc.ts'
 

@@ -14,7 +14,7 @@ export type ServiceManager = {
   ready(status: string): void
   reloading(): void
   stopping(): void
-  /** All is well; without it for the time that the manager asked for, it ends the panel and starts it anew. */
+  /** All is well. Without it for the watchdog time, the manager restarts the panel. */
   alive(): void
 }
 

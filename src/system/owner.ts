@@ -1,4 +1,4 @@
-/** Root, at work on the data of a service user: becomes that user, who has to be able to read what is written. */
+/** Lets root become the owner of a data directory, so that the service can read what is written there. */
 import { statSync } from 'node:fs'
 
 /**

@@ -1,4 +1,4 @@
-/** Reads a file that an operator names, and refuses what may never come to its end: a pipe, a terminal, a device. */
+/** Reads a file that an operator names, and refuses what might never end: a pipe, a terminal, a device. */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
 /** An empty file by convention: `NCP_CONFIG=/dev/null` means no configuration. */

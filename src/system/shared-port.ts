@@ -1,4 +1,4 @@
-/** Lets a newer listener of this process take over the port of the older ones without losing a connection. */
+/** Lets a new listener of this process take over the port of an older one without losing a connection. */
 import { ptr } from 'bun:ffi'
 import { libc } from './libc.ts'
 import { openDescriptors } from './open-files.ts'

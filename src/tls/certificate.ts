@@ -1,4 +1,4 @@
-/** The certificate that the panel serves: one that the operator gives, or its own, which it makes and renews. */
+/** The certificate that the panel serves: the operator's, one from an authority, or a self-signed one. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export function ownDirectory({ data }: Pick<Config, 'data'>): string {
 }
 
 /**
- * The certificate of these settings, read anew; the installation's own is made, and renewed, where needed.
+ * Reads the certificate of these settings again; the self-signed one is made and renewed where needed.
  *
  * @returns undefined where plain HTTP is served
  * @throws ConfigError for a given one that cannot be used
@@ -59,7 +59,7 @@ export function certificatePath(config: Config): string {
  * Reads the installation's own certificate from `directory`. Makes it at the first call, and again in its last month.
  *
  * @param directory exists already, mode 0700
- * @param options.renew make it anew whatever its age
+ * @param options.renew renew it whatever its age
  */
 export async function ownCertificate(
   directory: string,

@@ -1,4 +1,4 @@
-/** Has the certificate of an authority issued and renewed while the panel serves. */
+/** Orders and renews the certificate of an authority while the panel serves. */
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'

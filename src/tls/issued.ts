@@ -1,4 +1,4 @@
-/** The certificate that an authority issued for the configured names, and when it has to be a new one. */
+/** The certificate that an authority issued for the configured names, and when to renew it. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'

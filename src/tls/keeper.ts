@@ -1,4 +1,4 @@
-/** Keeps the served certificate in step with its files: renewed by the panel itself, by certbot or by hand. */
+/** Keeps the served certificate in step with its files, whether the panel, certbot or a person renewed it. */
 import { createSingleFlight } from '../jobs/single-flight.ts'
 import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'

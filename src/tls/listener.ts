@@ -1,4 +1,4 @@
-/** The open port over the life of a panel: another certificate without a failed request, and an orderly end. */
+/** The listening port: changes its certificate without a failed request, and drains at the end. */
 
 import { IDLE_TIMEOUT_SECONDS, type ListenOptions, listen, type Tls } from '../http/listen.ts'
 import type { sharePort } from '../system/shared-port.ts'

@@ -1,4 +1,4 @@
-/** A certificate with its key, as it is read and served. */
+/** A certificate with its private key, as read from a file and served. */
 import { X509Certificate } from 'node:crypto'
 
 export type Certificate = {

@@ -1,4 +1,4 @@
-/** Makes a self-signed certificate with the names and addresses that this machine really has. */
+/** Makes a self-signed certificate for the names and addresses of this machine. */
 import { hostname, networkInterfaces } from 'node:os'
 import * as x509 from '@peculiar/x509'
 import type { Clock } from '../core/clock.ts'

@@ -1,4 +1,4 @@
-/** The versions of the program, of its runtime and of the database, and whether they fit. */
+/** The versions of the program, its runtime and the database schema, and whether they match. */
 import { version } from '../../../package.json' with { type: 'json' }
 import { dataPaths } from '../../data-directory.ts'
 import { explainOpening } from '../../db/sqlite/explain-opening.ts'

@@ -1,4 +1,4 @@
-/** Shows the answer to a challenge where the authority looks for it: on a port of our own, or in a web server's files. */
+/** Publishes the answer to an ACME challenge: on a port of our own, or in the files of a web server. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PublishChallenge } from './client.ts'

@@ -1,4 +1,4 @@
-/** A client of ACME (RFC 8555), as far as a certificate for names that are proved over HTTP needs it. */
+/** An ACME client (RFC 8555), as far as HTTP-01 certificates need it. */
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, FlattenedSign } from 'jose'
 
 export type AcmeAccount = {

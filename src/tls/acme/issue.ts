@@ -1,4 +1,4 @@
-/** A certificate from an authority, for the names of the configuration. */
+/** Gets a certificate from an authority for the configured names. */
 import { existsSync, readFileSync } from 'node:fs'
 import { exportPKCS8, generateKeyPair, importPKCS8 } from 'jose'
 import { writePrivateFile } from '../../crypto/secret.ts'

@@ -205,7 +205,7 @@ test('a user who is told of very much is told so, and then of little more', asyn
   for (let count = 0; count < 230; count++) expect((await rotate()).status).toBe(200)
   const emails = await panel.subjectsTo(ada.email)
   expect(emails.length).toBeLessThanOrEqual(202)
-  const summary = emails.filter((subject) => subject === 'Very many changes to your account')
+  const summary = emails.filter((subject) => subject === 'Many changes to your account')
   expect(summary).toHaveLength(1)
   // Later there is room for what happens then.
   panel.clock.advance(60 * 60)
