@@ -170,6 +170,106 @@ test('every workaround has a row that names its upstream issue, or says that the
   }
 })
 
+/** Who owns the tables of a file of db/tables/: the only one that writes them, in a folder or a file below src/. */
+const owners: Record<string, string> = {
+  'allowances.ts': 'features/account/allowance.ts',
+  'api-keys.ts': 'features/account/api-keys/',
+  'audit.ts': 'features/operation/audit/',
+  'emails.ts': 'features/account/email/',
+  'idempotency.ts': 'http/idempotency/',
+  'jobs.ts': 'jobs/',
+  'passwords.ts': 'features/account/password/',
+  'proof.ts': 'features/account/proof/',
+  'sessions.ts': 'features/account/session/',
+  'settings.ts': 'features/operation/settings/',
+  'sites.ts': 'features/hosting/sites/',
+  'subscriptions.ts': 'features/hosting/subscriptions/',
+  'two-factor.ts': 'features/account/two-factor/',
+  'users.ts': 'features/account/users/',
+}
+
+/** Who else writes a table, and why. */
+const otherWriters: Record<string, string> = {
+  'features/account/credentials/usage.ts apiKeys': 'times of use, of keys and sessions in one transaction',
+  'features/account/credentials/usage.ts sessions': 'times of use, of keys and sessions in one transaction',
+  'features/account/email/email-change.ts users': 'the email',
+  'features/account/password/password.ts emailChanges': 'a new password takes back a change that waits',
+  'features/account/password/password.ts users': 'the password',
+  'features/account/proof/password-tokens.ts passwordTokens':
+    'tokens are made and voided by several topics of an account',
+  'features/account/proof/second-factor.ts recoveryCodes': 'a code is spent by what it proves',
+  'features/account/proof/second-factor.ts users': 'the last time step of a code',
+  'features/account/session/login.ts users': 'the last login, and a hash of today for an old one',
+  'features/account/two-factor/two-factor.ts users': 'the second factor',
+}
+
+/** Who else reads a table, and why: each would be a query of another engine or machine, were the owner moved to one. */
+const otherReaders: Record<string, string> = {
+  'platform.ts users': 'whether the installation is new',
+  'features/account/api-keys/expiry-notices.ts users': 'who is active, to be told',
+  'features/account/credentials/principals.ts apiKeys': 'credential and user in one statement, at every request',
+  'features/account/credentials/principals.ts sessions': 'credential and user in one statement, at every request',
+  'features/account/credentials/principals.ts users': 'credential and user in one statement, at every request',
+  'features/account/notices.ts users': 'whom to tell',
+  'features/account/password/password-reset.ts users': 'whose password is reset',
+  'features/account/proof/confirm-password.ts users': 'the hash that a password is held against',
+  'features/account/proof/throttle.ts users': 'whether there is the user at all',
+  'features/account/session/sessions.ts users': 'whether it is an administrator who is logged out',
+  'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',
+  'features/hosting/subscriptions/subscriptions.ts apiKeys': 'how many go with it',
+  'features/hosting/subscriptions/subscriptions.ts sites': 'how many go with it',
+  'features/hosting/subscriptions/subscriptions.ts users': 'whether there is the user at all',
+  'settings/stored.ts settings': 'the settings, for everything that depends on them',
+}
+
+/** The tables, each with its file in db/tables/. */
+const tableFiles = new Map(
+  files
+    .filter((file) => file.startsWith('src/db/tables/'))
+    .flatMap((file) =>
+      [...sourceOf(file).matchAll(/^export const (\w+) = table\(/gm)].map(([, name]) => [
+        `${name}`,
+        file.slice('src/db/tables/'.length),
+      ]),
+    ),
+)
+
+/** What a file above db/ does with tables, under the names of `db/tables.ts`. */
+function tablesOf(file: string): { used: string[]; written: string[] } {
+  const source = sourceOf(file)
+  const [, names = ''] = /^import \{([^}]*)\} from '[^']*db\/tables\.ts'/m.exec(source) ?? []
+  const imported = names.split(',').flatMap((part) => {
+    const [table = '', as = table] = part.trim().split(' as ')
+    return table === '' ? [] : [{ table, as }]
+  })
+  const isWritten = (as: string) => new RegExp(`\\.(insert|update|delete)\\(\\s*${as}\\b`).test(source)
+  return {
+    used: imported.map(({ table }) => table),
+    written: imported.filter(({ as }) => isWritten(as)).map(({ table }) => table),
+  }
+}
+
+test('a table is written by its owner, and read by few others', () => {
+  expect([...new Set(tableFiles.values())].sort()).toEqual(Object.keys(owners).sort())
+  for (const owner of Object.values(owners)) {
+    expect(files.filter((file) => file.startsWith(`src/${owner}`)).length).toBeGreaterThan(0)
+  }
+  const writing: string[] = []
+  const reading: string[] = []
+  for (const file of files.filter((file) => !file.startsWith('src/db/'))) {
+    const name = file.slice('src/'.length)
+    const { used, written } = tablesOf(file)
+    for (const table of used) {
+      const tableFile = tableFiles.get(table)
+      expect([name, table, tableFile]).toEqual([name, table, expect.any(String)])
+      if (name.startsWith(owners[tableFile ?? ''] ?? '?')) continue
+      ;(written.includes(table) ? writing : reading).push(`${name} ${table}`)
+    }
+  }
+  expect(writing.sort()).toEqual(Object.keys(otherWriters).sort())
+  expect(reading.sort()).toEqual(Object.keys(otherReaders).sort())
+})
+
 test('what acts for a caller writes through `writeAs`, which proves the caller in its transaction', () => {
   const aboveDb = files.filter((file) => layerOf(file) !== 'technical')
   // The others write for no caller: counts of attempts, times of use, and what the panel does by a timer of its own.

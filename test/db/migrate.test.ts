@@ -1,8 +1,8 @@
 /** Migrations: in order, once, all or nothing, and never over a newer database. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { migrate } from '../../src/db/sqlite/migrate.ts'
 import { type Migration, migrations } from '../../src/db/sqlite/migrations.ts'
 import { newDirectory } from '../harness/directory.ts'
@@ -41,6 +41,16 @@ test('the program carries every file of drizzle/, in the order of its journal', 
   expect(migrations.map(({ name }) => name)).toEqual(journal.entries.map(({ tag }) => tag))
   expect(migrations.map(({ name }) => `${name}.sql`).sort()).toEqual(files.sort())
   for (const { name, sql } of migrations) expect(sql).toBe(readFileSync(join(folder, `${name}.sql`), 'utf8'))
+})
+
+test('the migrations make the tables that the program describes: drizzle-kit finds nothing to add', async () => {
+  const root = join(import.meta.dir, '../..')
+  cpSync(join(root, 'drizzle'), join(directory, 'drizzle'), { recursive: true })
+  const command = ['node_modules/.bin/drizzle-kit', 'generate', '--dialect', 'sqlite', '--schema', 'src/db/tables.ts']
+  // Its folder is taken as relative to where it runs.
+  const out = relative(root, join(directory, 'drizzle'))
+  const { stdout } = Bun.spawnSync([process.execPath, ...command, '--out', out], { cwd: root, env: Bun.env })
+  expect(stdout.toString()).toContain('No schema changes')
 })
 
 test('every table of the program is STRICT', () => {

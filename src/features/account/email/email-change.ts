@@ -7,7 +7,7 @@ import { AppError } from '../../../core/errors.ts'
 import { newToken, sha256 } from '../../../crypto/secret.ts'
 import { isUniqueViolation } from '../../../db/failures.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
-import { emailChanges, passwordTokens, users } from '../../../db/tables.ts'
+import { emailChanges, users } from '../../../db/tables.ts'
 import { emailLink } from '../../../mail/links.ts'
 import type { PutMail, WithdrawMail } from '../../../mail/outbox.ts'
 import { activationTopic, emailChangeTopic, resetTopic } from '../../../mail/topics.ts'
@@ -19,6 +19,7 @@ import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
 import { type ConfirmPassword, requireSamePassword } from '../proof/confirm-password.ts'
 import { invalidToken } from '../proof/mailed-token.ts'
+import { voidPasswordTokens } from '../proof/password-tokens.ts'
 import type { SecondFactor } from '../proof/second-factor.ts'
 import { forgive } from '../proof/throttle.ts'
 
@@ -89,7 +90,7 @@ export function createEmailChange(options: EmailChangeOptions) {
 
   /** Tells the old address, which can still do something about it, and voids what was mailed there, or is about to be. */
   async function replaceWithin(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
-    await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
+    await voidPasswordTokens(tx, userId)
     for (const topic of [activationTopic(userId), resetTopic(userId)]) await withdrawMail(tx, topic)
     await notify(tx, userId, { kind: 'email_changed', email }, actor)
     await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))

@@ -18,6 +18,7 @@ import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Incidents } from '../../operation/audit/incidents.ts'
 import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from '../allowance.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
+import { addPasswordToken } from '../proof/password-tokens.ts'
 import { countStranger, isKnownAddress } from '../proof/throttle.ts'
 
 export type PasswordResetOptions = {
@@ -73,7 +74,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
     if (!after) return false
     await writeAllowance(tx, userId, name, after)
     const row = { tokenHash: sha256(token), createdAt, expiresAt: createdAt + RESET_TTL_MS }
-    await tx.insert(passwordTokens).values({ userId, purpose: 'reset', ...row })
+    await addPasswordToken(tx, { userId, purpose: 'reset', ...row })
     return true
   }
 

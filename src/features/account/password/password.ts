@@ -15,6 +15,7 @@ import type { WriteAs } from '../credentials/write-as.ts'
 import type { Notify } from '../notices.ts'
 import { type ConfirmPassword, requireSamePassword } from '../proof/confirm-password.ts'
 import { invalidToken } from '../proof/mailed-token.ts'
+import { voidPasswordTokens } from '../proof/password-tokens.ts'
 import type { SecondFactor } from '../proof/second-factor.ts'
 import { forgive, forgiveAll, type Throttle } from '../proof/throttle.ts'
 import type { Sessions } from '../session/sessions.ts'
@@ -51,7 +52,7 @@ export function createPasswordService(options: PasswordOptions) {
     const now = clock.now()
     const changes = { passwordHash: hash, totpPendingSecret: null, updatedAt: now }
     await tx.update(users).set(changes).where(eq(users.id, userId))
-    await tx.delete(passwordTokens).where(eq(passwordTokens.userId, userId))
+    await voidPasswordTokens(tx, userId)
     await tx.delete(emailChanges).where(eq(emailChanges.userId, userId))
     await endSessions(tx, userId, keepSessionId)
     await notify(tx, userId, { kind: 'password_set' }, actor)

@@ -1,13 +1,12 @@
 /** The activation token with which a new user sets a first password, and the email that carries it. */
-import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { newToken, sha256 } from '../../../crypto/secret.ts'
 import type { Queries } from '../../../db/store.ts'
-import { passwordTokens } from '../../../db/tables.ts'
 import { passwordLink } from '../../../mail/links.ts'
 import type { PutMail } from '../../../mail/outbox.ts'
 import { activationTopic } from '../../../mail/topics.ts'
 import type { FindWording } from '../../../mail/wording.ts'
+import { addPasswordToken, voidPasswordTokens } from '../proof/password-tokens.ts'
 
 /** `expiresAt` in milliseconds since the epoch. */
 export type Activation = { token: string; expiresAt: number }
@@ -31,12 +30,8 @@ export function createIssueActivation({ clock, putMail, findWording, publicUrl }
     const token = newToken()
     const createdAt = clock.now()
     const expiresAt = createdAt + ACTIVATION_TTL_MS
-    await tx
-      .delete(passwordTokens)
-      .where(and(eq(passwordTokens.userId, userId), eq(passwordTokens.purpose, 'activation')))
-    await tx
-      .insert(passwordTokens)
-      .values({ userId, purpose: 'activation', tokenHash: sha256(token), createdAt, expiresAt })
+    await voidPasswordTokens(tx, userId, 'activation')
+    await addPasswordToken(tx, { userId, purpose: 'activation', tokenHash: sha256(token), createdAt, expiresAt })
     if (publicUrl !== undefined) {
       await putMail(tx, {
         to: email,

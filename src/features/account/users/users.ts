@@ -14,10 +14,11 @@ import { isUniqueViolation } from '../../../db/failures.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
-import { passwordTokens, users } from '../../../db/tables.ts'
+import { users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
+import { voidPasswordTokens } from '../proof/password-tokens.ts'
 import type { Activation, IssueActivation } from './activation.ts'
 
 export type User = typeof users.$inferSelect
@@ -170,7 +171,7 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
         if (!changed) throw lastAdministrator()
         if (role !== before.role || status !== before.status) await endSessions(tx, id)
         // A holder of the customer's token must not become a holder of the administrator's.
-        if (role !== before.role) await tx.delete(passwordTokens).where(eq(passwordTokens.userId, id))
+        if (role !== before.role) await voidPasswordTokens(tx, id)
         await audit(tx, actor, { action: 'user.change', accountId: id, target: { type: 'user', id }, details: changes })
         return changed
       })

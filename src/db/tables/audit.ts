@@ -1,16 +1,16 @@
-/** The tables of the audit log, which `ncp audit verify` holds against their migrations. */
+/** The audit log, which `ncp audit verify` holds against its migrations. Owner: features/operation/audit. */
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { id, index, integer, table, text, timestamp } from '../columns.ts'
 
 /**
  * What happened, in order and for good: triggers in the migration refuse every change, and every deletion but that of
  * the oldest entries, up to the horizon. No foreign keys: an entry outlives what it tells of.
  */
-export const auditLog = sqliteTable(
+export const auditLog = table(
   'audit_log',
   {
-    id: integer().primaryKey({ autoIncrement: true }),
-    createdAt: integer('created_at').notNull(),
+    id: id(),
+    createdAt: timestamp('created_at').notNull(),
     /** Who did it; null for a stranger, the command line and the panel itself. */
     actorId: integer('actor_id'),
     credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
@@ -49,12 +49,12 @@ export const auditLog = sqliteTable(
  * Entries that are dated before the entry before them, because the clock was put back: between two of these, times only
  * grow with ids, so that an entry is found by its time without an index on it.
  */
-export const auditClockSteps = sqliteTable('audit_clock_steps', {
+export const auditClockSteps = table('audit_clock_steps', {
   entryId: integer('entry_id').primaryKey(),
 })
 
 /** One row: the newest entry, so that it shows when the end of the log is cut off. Triggers let it go forward alone. */
-export const auditHead = sqliteTable('audit_head', {
+export const auditHead = table('audit_head', {
   id: integer().primaryKey(),
   /** 0 before the first entry. */
   entryId: integer('entry_id').notNull(),
@@ -62,7 +62,7 @@ export const auditHead = sqliteTable('audit_head', {
 })
 
 /** One row, once old entries have been deleted: the last of them, on which the chain goes on. */
-export const auditHorizon = sqliteTable('audit_horizon', {
+export const auditHorizon = table('audit_horizon', {
   id: integer().primaryKey(),
   entryId: integer('entry_id').notNull(),
   hash: text().notNull(),
@@ -72,10 +72,10 @@ export const auditHorizon = sqliteTable('audit_horizon', {
  * What an account has done beyond its budget of entries, counted until the sum of it becomes an entry: in the transaction
  * of what it counts, so that nothing is lost in between.
  */
-export const auditSums = sqliteTable(
+export const auditSums = table(
   'audit_sums',
   {
-    id: integer().primaryKey({ autoIncrement: true }),
+    id: id(),
     /** Of all that is the same in what is summed up, as JSON. */
     key: text().notNull().unique(),
     accountId: integer('account_id').notNull(),
@@ -87,8 +87,8 @@ export const auditSums = sqliteTable(
     targetType: text('target_type'),
     firstTargetId: integer('first_target_id'),
     lastTargetId: integer('last_target_id'),
-    firstAt: integer('first_at').notNull(),
-    lastAt: integer('last_at').notNull(),
+    firstAt: timestamp('first_at').notNull(),
+    lastAt: timestamp('last_at').notNull(),
     times: integer().notNull(),
   },
   (table) => [index('audit_sums_account_id').on(table.accountId), index('audit_sums_first_at').on(table.firstAt)],

@@ -1,0 +1,40 @@
+/** API keys. Owner: features/account/api-keys. */
+import { sql } from 'drizzle-orm'
+import { createdAt, id, index, integer, table, text, timestamp } from '../columns.ts'
+import { subscriptions } from './subscriptions.ts'
+import { userId } from './users.ts'
+
+export const apiKeys = table(
+  'api_keys',
+  {
+    id: id(),
+    userId: userId(),
+    name: text().notNull(),
+    /** SHA-256 of the whole key, in hex. The key itself is stored nowhere. */
+    keyHash: text('key_hash').notNull().unique(),
+    keyPrefix: text('key_prefix').notNull(),
+    createdAt: createdAt(),
+    expiresAt: timestamp('expires_at'),
+    lastUsedAt: timestamp('last_used_at'),
+    /** A JSON array; null is everything that the user may do. */
+    scopes: text(),
+    /** A JSON array of CIDR ranges; null is everywhere. */
+    allowedCidrs: text('allowed_cidrs'),
+    /** The one subscription that the key sees; null is all of its user. */
+    subscriptionId: integer('subscription_id').references(() => subscriptions.id, { onDelete: 'cascade' }),
+    /** The secret before the last rotation, which works until `previousValidUntil`. */
+    previousKeyHash: text('previous_key_hash').unique(),
+    previousKeyPrefix: text('previous_key_prefix'),
+    previousValidUntil: timestamp('previous_valid_until'),
+    /** Of the mails before the expiry, the last that was sent or is not worth sending: so many days before. */
+    noticedDays: integer('noticed_days'),
+    /** Until when it may rotate itself, and how long it lives from each such rotation on; null for one that may not. */
+    renewableUntil: timestamp('renewable_until'),
+    lifetimeMs: integer('lifetime_ms'),
+  },
+  (table) => [
+    index('api_keys_user_id').on(table.userId),
+    index('api_keys_subscription_id').on(table.subscriptionId),
+    index('api_keys_notices').on(table.noticedDays, table.expiresAt).where(sql`expires_at IS NOT NULL`),
+  ],
+)

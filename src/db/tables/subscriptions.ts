@@ -1,0 +1,23 @@
+/** Subscriptions. Owner: features/hosting/subscriptions. */
+import { sql } from 'drizzle-orm'
+import { createdAt, flag, id, index, integer, table, text, uniqueIndex, updatedAt } from '../columns.ts'
+import { userId } from './users.ts'
+
+export const subscriptions = table(
+  'subscriptions',
+  {
+    id: id(),
+    userId: userId(),
+    name: text().notNull(),
+    status: text({ enum: ['active', 'suspended'] }).notNull(),
+    isDefault: flag('is_default').notNull(),
+    /** 0 means no limit. */
+    maxSites: integer('max_sites').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('subscriptions_user_id').on(table.userId),
+    uniqueIndex('subscriptions_one_default').on(table.userId).where(sql`is_default = 1`),
+  ],
+)
