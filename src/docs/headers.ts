@@ -7,16 +7,16 @@ type Json = { [key: string]: unknown }
 
 export const requestHeaders: Record<RequestHeader, { description: string; schema: Json }> = {
   'If-None-Match': {
-    description: 'ETags of answers that the client holds: 304 when one of them is still current',
+    description: 'ETags of the responses that the client has: 304 if one of them is current',
     schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
   },
   'If-Match': {
-    description: 'The ETag that the client last read: 412 when the resource has changed since then then',
+    description: 'The ETag of the response that the client last read: 412 if the resource has changed since then then',
     schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
   },
   'Idempotency-Key': {
     description:
-      'Chosen by the client, such as a UUID. For 24 hours a repetition with the same key gets the first answer and creates nothing; a different request with it gets 409.',
+      'Chosen by the client, such as a UUID. For 24 hours, repeating the request with the same key returns the first response and creates nothing; a different request with that key gets 409.',
     schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH + 2 },
   },
 }
@@ -34,18 +34,24 @@ const text = (description: string, example: string, more: Json = {}) => ({
 
 /** Of every response. */
 const ofAll = {
-  'X-Request-Id': text('Names the request in the log of the server', '0193a4c5-7b1e-7000-8000-000000000000'),
+  'X-Request-Id': text('Identifies the request in the log of the server', '0193a4c5-7b1e-7000-8000-000000000000'),
   'X-RateLimit-Limit': count('Maximum requests per time window', 120),
   'X-RateLimit-Remaining': count('Remaining requests', 119),
   'X-RateLimit-Reset': count('Unix timestamp at which the limit resets', 1_795_248_000),
-  RateLimit: text('The same in the form of the IETF draft: what is left, and in how many seconds', '"user";r=119;t=60'),
-  'RateLimit-Policy': text('The limit that counted, in the form of the IETF draft', '"user";q=120;w=60'),
+  RateLimit: text(
+    'The same as in the IETF draft: remaining requests, and seconds until the limit resets',
+    '"user";r=119;t=60',
+  ),
+  'RateLimit-Policy': text('The limit that applied, as in the IETF draft', '"user";q=120;w=60'),
   'X-API-Key-Expires': {
-    ...text('When the API key that was sent expires; absent where it does not', '2027-12-31T23:59:59.000Z'),
+    ...text('When the API key of the request expires; absent if it does not expire', '2027-12-31T23:59:59.000Z'),
     required: false,
   },
   'X-API-Key-Warning': {
-    ...text('For the last fourteen days of the API key that was sent', 'expires in 5 days: give it a new expiry'),
+    ...text(
+      'Sent during the last fourteen days before the API key of the request expires',
+      'expires in 5 days: give it a new expiry',
+    ),
     required: false,
   },
 }
@@ -53,11 +59,14 @@ const ofAll = {
 /** Of some. */
 const ofSome = {
   'WWW-Authenticate': text(
-    'RFC 6750 challenge. Its `error_description` has the reason when the secret was once valid',
+    'RFC 6750 challenge. `error_description` has the reason if the secret was valid once',
     'Bearer realm="ncp", error="invalid_token"',
   ),
   InsufficientScope: {
-    ...text('Where another credential of the same user could do it', 'Bearer realm="ncp", error="insufficient_scope"'),
+    ...text(
+      'Sent if another credential of the same user could do this',
+      'Bearer realm="ncp", error="insufficient_scope"',
+    ),
     required: false,
   },
   'Retry-After': {
@@ -71,11 +80,11 @@ const ofSome = {
     required: false,
   },
   ETag: text(
-    'Identifies this version of the answer, for If-None-Match and If-Match',
+    'Identifies this version of the response, for If-None-Match and If-Match',
     '"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="',
   ),
   'Idempotent-Replayed': {
-    ...text('That an earlier request with this Idempotency-Key was answered so', 'true'),
+    ...text('Sent if this is the stored response to an earlier request with the same Idempotency-Key', 'true'),
     required: false,
   },
 }

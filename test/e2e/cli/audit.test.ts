@@ -25,7 +25,7 @@ test('proves the chain while the panel runs, and gives an anchor for the next ti
   expect(JSON.parse((await verify('--json')).stdout)).toMatchObject({ valid: true, entries: 3, head: { id: 3 } })
   expect(await verify('--anchor', `2:${'0'.repeat(64)}`)).toMatchObject({
     exitCode: 1,
-    stderr: 'ncp: the audit log is broken at entry 2: it is not the one written down\n',
+    stderr: 'ncp: the audit log is broken at entry 2: it differs from the anchor\n',
   })
   await panel.stop()
 })

@@ -43,13 +43,12 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
     for (const entry of page) {
       if (entry.id !== head.id + 1) return broken(head.id + 1, 'it is missing')
       if (entry.hash !== hashEntry(head.hash, entry)) return broken(entry.id, 'it, or the one before, was changed')
-      if (entry.id === anchor?.id && entry.hash !== anchor.hash)
-        return broken(entry.id, 'it is not the one written down')
+      if (entry.id === anchor?.id && entry.hash !== anchor.hash) return broken(entry.id, 'it differs from the anchor')
       if (entry.id === known.id && entry.hash !== known.hash)
         return broken(entry.id, 'it is not the one that audit_head names')
       // Without its note, or with one too many, a list by time would leave entries out.
       if (steps.has(entry.id) !== entry.createdAt < before) {
-        return broken(entry.id, 'whether the clock was put back before it is not noted as it was')
+        return broken(entry.id, 'the record of the clock being set back before it does not match')
       }
       before = entry.createdAt
       if (entry.action === 'audit.prune') lastPruned = prunedBy(entry)
@@ -57,21 +56,22 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
     }
   } while (page.length > 0)
 
-  if (head.id < known.id) return broken(head.id + 1, 'it is missing, with all that follow')
+  if (head.id < known.id) return broken(head.id + 1, 'it is missing, with all later entries')
   const end = await headOf(store.read)
   if (end && end.id < head.id) return broken(end.id + 1, 'audit_head does not know of it')
   // Read again: a running panel may have deleted old entries in the meantime.
   const horizons = [horizon, await horizonOf(store.read)]
   if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
-    return broken(horizon.id, 'no entry tells of its deletion')
+    return broken(horizon.id, 'no entry records its deletion')
   }
   const now = await horizonOf(store.read)
   const [oldest] = await store.read.select({ id: auditLog.id }).from(auditLog).orderBy(asc(auditLog.id)).limit(1)
-  if (oldest && oldest.id <= Math.min(horizon.id, now.id)) return broken(oldest.id, 'it lies before the first entry')
+  if (oldest && oldest.id <= Math.min(horizon.id, now.id))
+    return broken(oldest.id, 'it is older than the first entry of the log')
   if ((await countUpTo(store.read, store.read.select({ id: auditHorizon.id }).from(auditHorizon), 2)) > 1) {
     return broken(horizon.id, 'more than one row of audit_horizon says where the log begins')
   }
-  if (anchor && anchor.id > head.id) return broken(anchor.id, 'it was written down, and is missing')
+  if (anchor && anchor.id > head.id) return broken(anchor.id, 'the anchor names it, but it is missing')
   if (anchor && anchor.id <= horizon.id) return broken(anchor.id, 'it is no longer kept; take a newer anchor')
   return { valid: true, entries: head.id - horizon.id, head }
 }

@@ -82,7 +82,7 @@ describe('the chain', () => {
 
   test('shows that its end was cut off', async () => {
     tamper('DELETE FROM audit_log WHERE id > 5')
-    expect(await verify()).toEqual({ valid: false, entryId: 6, reason: 'it is missing, with all that follow' })
+    expect(await verify()).toEqual({ valid: false, entryId: 6, reason: 'it is missing, with all later entries' })
   })
 
   test('shows that its end was cut off, also when entries have been written since', async () => {
@@ -111,7 +111,7 @@ describe('the chain', () => {
       'INSERT INTO audit_horizon (id, entry_id, hash) SELECT 1, id, hash FROM audit_log WHERE id = 5',
       'DELETE FROM audit_log WHERE id <= 5',
     )
-    expect(await verify()).toEqual({ valid: false, entryId: 5, reason: 'no entry tells of its deletion' })
+    expect(await verify()).toEqual({ valid: false, entryId: 5, reason: 'no entry records its deletion' })
   })
 
   test.each([0, -3])('shows an entry of id %d, before the first', async (id) => {
@@ -119,7 +119,7 @@ describe('the chain', () => {
       `INSERT INTO audit_log (id, created_at, credential_kind, action, result, times, details, hash)
        VALUES (${id}, 1, 'none', 'request', 'success', 1, '{}', '')`,
     )
-    expect(await verify()).toEqual({ valid: false, entryId: id, reason: 'it lies before the first entry' })
+    expect(await verify()).toEqual({ valid: false, entryId: id, reason: 'it is older than the first entry of the log' })
   })
 
   test('shows an entry that was put below those that are too old', async () => {
@@ -162,7 +162,7 @@ describe('the chain', () => {
     expect(await verify(anchor)).toMatchObject({
       valid: false,
       entryId: anchor.id,
-      reason: 'it is not the one written down',
+      reason: 'it differs from the anchor',
     })
   })
 

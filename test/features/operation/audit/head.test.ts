@@ -83,7 +83,7 @@ describe('a log from before there was a head', () => {
   test('whose last entries were cut off is broken, in its backup and after the migration', async () => {
     createBefore(ENTRIES, ...cutOff('id > 3'))
     expect(await auditProblems(path)).toEqual([
-      'the audit log is broken at entry 4: it is missing, with all that follow',
+      'the audit log is broken at entry 4: it is missing, with all later entries',
     ])
     expect(await verifyMigrated()).toMatchObject({ valid: false, entryId: 4 })
   })
