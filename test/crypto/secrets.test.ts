@@ -104,7 +104,7 @@ describe('argon2id', () => {
         expect(await verifier.verify(`${password}x`, hash)).toBeFalse()
       }
     }
-  }, 120_000)
+  }, 600_000)
 })
 
 describe('password hashing', () => {

@@ -39,10 +39,11 @@ test('a write that was asked for with another one does not wait anew when that h
   const first = failure(write('first'))
   const others = ['second', 'third'].map((key) => failure(write(key)))
   expect(await first).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
-  await Bun.sleep(0)
-  // For one that waits still.
-  other.run('ROLLBACK')
+  // One that waited anew would get the lock within its five seconds, and be written.
+  const release = setTimeout(() => other.run('ROLLBACK'), 4000)
   for (const refused of await Promise.all(others)) expect(refused.code).toBe('unavailable')
+  clearTimeout(release)
+  other.run('ROLLBACK')
   expect(await write('later')).toBe('later')
 })
 

@@ -8,7 +8,7 @@ import { openApiDocument } from '../../src/docs/openapi.ts'
 import { startPanel, usePanel } from '../harness/panel.ts'
 
 // One test sends every request there is, and some of them cost hashes.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 type Schema = {
   $ref?: string
@@ -572,7 +572,7 @@ describe('every request', () => {
       `POST /api/v1/auth/email/confirm ${unknownToken}`,
     ])
     // A login for each operation.
-  }, 120_000)
+  }, 600_000)
 
   test('has no example that harms who sends it unread: JWTs that live for the shortest time there is', () => {
     const { properties } = resolve(jsonOf(operationOf('PATCH /api/v1/admin/settings').requestBody?.content))

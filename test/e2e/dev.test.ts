@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { until } from '../harness/binary.ts'
 import { checkOut } from '../harness/checkout.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'ncp-dev-'))
 const checkout = checkOut(join(folder, 'ncp'))

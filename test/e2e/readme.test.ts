@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Installation, install, type RunningBinary } from '../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const root = join(import.meta.dir, '../..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')

@@ -52,7 +52,7 @@ export function keepRows({ data }: Pick<Panel, 'data'>): () => void {
     .map((name) => ({ name, rows: database.query(`SELECT * FROM "${name}"`).values() as SQLQueryBindings[][] }))
   return () => {
     using writer = new Database(path)
-    writer.run('PRAGMA busy_timeout = 5000')
+    writer.run('PRAGMA busy_timeout = 60000')
     writer.transaction(() => {
       for (const { name } of tables) writer.run(`DELETE FROM "${name}"`)
       for (const { name, rows } of tables) {

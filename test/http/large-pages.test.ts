@@ -3,7 +3,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { fill } from '../harness/database.ts'
 import { type Answer, usePanel } from '../harness/panel.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const MEGABYTE = 1_000_000
 /** As long as a name may be. */

@@ -48,7 +48,7 @@ test('a limit counts a thousand parallel requests exactly', async () => {
   } finally {
     await limited.stop()
   }
-}, 120_000)
+}, 600_000)
 
 /** @see better-auth#8067, #9993: two requests with one proof were both believed */
 describe('of requests in parallel', () => {

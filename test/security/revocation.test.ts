@@ -205,7 +205,7 @@ async function sendWhole(asked: Asked): Promise<Refusal> {
 /** Runs SQL as another process would, which deletes what hangs on a row too. */
 function openDatabase(): Database {
   const database = new Database(join(panel.data, 'ncp.db'))
-  database.run('PRAGMA busy_timeout = 5000')
+  database.run('PRAGMA busy_timeout = 60000')
   database.run('PRAGMA foreign_keys = ON')
   return database
 }

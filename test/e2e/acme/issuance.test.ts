@@ -8,7 +8,7 @@ import { type Installation, install, type RunningBinary, until } from '../../har
 import { openConnection, servedCertificate } from '../../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const NAMES = ['panel.example.com', 'www.example.com']
 

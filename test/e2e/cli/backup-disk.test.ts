@@ -7,7 +7,7 @@ import { canTrace } from '../../harness/strace.ts'
 import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 let here: Installation
 beforeEach(async () => {

@@ -17,7 +17,7 @@ import { type Installation, install, type RunningBinary, until } from '../../har
 import { PASSWORD } from '../../harness/panel.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const EMAIL = 'ada@example.com'
 const NO_LIMITS = { NCP_LIMIT_USER: '1000000', NCP_LIMIT_LOGIN: '1000' }

@@ -11,7 +11,7 @@ import { PASSWORD } from '../../harness/panel.ts'
 import { disableWorkarounds } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const ADMIN = 'admin@localhost'
 const CUSTOMER = 'ada@example.com'
@@ -173,7 +173,7 @@ describe('a fresh installation', () => {
 
   test('says nothing of its inside in a 500, and everything in its log', async () => {
     const database = new Database(here.inData('ncp.db'), { readwrite: true })
-    database.run('PRAGMA busy_timeout = 5000')
+    database.run('PRAGMA busy_timeout = 60000')
     database.run('ALTER TABLE sites RENAME TO sites_gone')
     const answer = await panel.send('GET', '/sites', { as: kept.customer })
     database.run('ALTER TABLE sites_gone RENAME TO sites')

@@ -6,7 +6,7 @@ import { type Installation, install, until } from '../../harness/binary.ts'
 import { servedCertificate } from '../../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 /** No other user can own files where this is not root. */
 const OWNER = process.getuid?.() === 0 ? 12_345 : (process.getuid?.() ?? 0)

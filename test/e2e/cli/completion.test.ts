@@ -6,7 +6,7 @@ import { fileKeyOf } from '../../../src/config/setting.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 /** Words that were typed, the last one unfinished, and what has to be among the answers, or is all of them. */
 const CASES: { typed: string[]; some?: string[]; exactly?: string[] }[] = [

@@ -5,7 +5,7 @@ import { WORKAROUNDS } from '../../../src/system/workarounds.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const SMTP_URL = 'smtps://ncp:s3cret@mail.example.com'
 

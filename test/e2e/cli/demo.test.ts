@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const DOMAINS = [
   'ada.example',

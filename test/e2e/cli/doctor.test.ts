@@ -23,7 +23,7 @@ import { startSmtp } from '../../harness/smtp.ts'
 import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 type Check = { name: string; status: 'ok' | 'warning' | 'failed'; message: string; next: string | null }
 type Report = { status: Check['status']; checks: Check[] }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 type Manifest = { version: string; schema: string; files: { path: string; size: number; sha256: string }[] }
 

@@ -7,7 +7,7 @@ import { type Installation, install, type RunningBinary } from '../../harness/bi
 import { createTestClock } from '../../harness/clock.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 type Check = { status: string; reason: string | null }
 type Readiness = {
@@ -36,7 +36,7 @@ const health = (...args: string[]) => here.run(['health', '--port', `${panel.por
 /** Does something to the database beside the panel. */
 function meddle(sql: string): void {
   using database = new Database(here.inData('ncp.db'))
-  database.run('PRAGMA busy_timeout = 5000')
+  database.run('PRAGMA busy_timeout = 60000')
   database.run(sql)
 }
 

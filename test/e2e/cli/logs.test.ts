@@ -7,7 +7,7 @@ import { type Installation, install, type RunningBinary, until } from '../../har
 import { type ReceivedMail, type Smtp, startSmtp } from '../../harness/smtp.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 type Line = Record<string, unknown> & { msg: string; level: string }
 
@@ -193,7 +193,7 @@ describe('an installation full of secrets', () => {
     // Failures that nobody foresaw, on the way of a password, a code and a key.
     {
       using other = new Database(here.inData('ncp.db'))
-      other.run('PRAGMA busy_timeout = 5000')
+      other.run('PRAGMA busy_timeout = 60000')
       const rename = (from: string, to: string) => other.run(`ALTER TABLE ${from} RENAME TO ${to}`)
       const tables = ['recovery_codes', 'sessions', 'api_keys']
       for (const name of tables) rename(name, `gone_${name}`)

@@ -5,7 +5,7 @@ import { type Installation, install, type RunningBinary, until } from '../../har
 import { sendRaw } from '../../harness/raw.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const TOKEN = 'q7~Kx+2/'.repeat(5)
 

@@ -6,7 +6,7 @@ import { type Installation, install, type RunningBinary, until } from '../../har
 import { sendRaw } from '../../harness/raw.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 type Sample = { name: string; labels: Record<string, string>; value: number }
 

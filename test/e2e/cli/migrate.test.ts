@@ -7,7 +7,7 @@ import { migrations } from '../../../src/db/sqlite/migrations.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const LAST = migrations.at(-1)?.name ?? ''
 

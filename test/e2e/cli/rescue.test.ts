@@ -5,7 +5,7 @@ import { type Installation, install, type RunningBinary } from '../../harness/bi
 import { PASSWORD } from '../../harness/panel.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const EMAIL = 'ada@example.com'
 

@@ -7,7 +7,7 @@ import { PASSWORD } from '../../harness/panel.ts'
 import { onTerminal } from '../../harness/terminal.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 /** Red text, a title for the window, text turned round, and nothing between two letters. */
 const HOSTILE = 'CI\x1b[31m\x1b]0;owned\x07\u202egnp\u200bx'
@@ -162,7 +162,7 @@ describe('a text of others', () => {
     {
       // As an older version, or another program, would have let it in.
       using database = new Database(here.inData('ncp.db'))
-      database.run('PRAGMA busy_timeout = 5000')
+      database.run('PRAGMA busy_timeout = 60000')
       database.run('UPDATE api_keys SET name = ? WHERE id = ?', [HOSTILE, keyId])
       database.run('UPDATE users SET name = ? WHERE email = ?', [HOSTILE, email])
     }

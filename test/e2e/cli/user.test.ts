@@ -7,7 +7,7 @@ import { type Installation, install, type Output, type RunningBinary } from '../
 import { PASSWORD } from '../../harness/panel.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const ADMIN = 'admin@localhost'
 const NEW_PASSWORD = 'nine silent herons at dusk'

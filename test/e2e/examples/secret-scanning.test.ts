@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Panel, startPanel } from '../../harness/panel.ts'
 
 // The scanner takes a moment to start.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const root = join(import.meta.dir, '../../..')
 const repository = mkdtempSync(join(tmpdir(), 'ncp-planted-'))

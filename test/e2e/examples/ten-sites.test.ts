@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
 
 // Dozens of short programs, on a machine that does other things besides.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const SCRIPT = join(import.meta.dir, '../../../examples/ten-sites.sh')
 /** Far below the eleven requests of a first run. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
 
 // The first test installs the example's packages.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const LIMIT = 5
 const directory = mkdtempSync(join(tmpdir(), 'ncp-typescript-'))

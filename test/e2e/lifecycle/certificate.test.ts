@@ -8,7 +8,7 @@ import { openConnection, servedCertificate } from '../../harness/connection.ts'
 import { allWorkarounds } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const DAY_MS = 86_400_000
 const NO_LIMIT = { NCP_LIMIT_PROBE: '1000000' }

@@ -4,7 +4,7 @@ import { type Installation, install } from '../../harness/binary.ts'
 import { canTrace, watchCalls } from '../../harness/strace.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const WRITES = 40
 const LOG = /ncp\.db-wal>/

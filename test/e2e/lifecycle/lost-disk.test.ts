@@ -6,7 +6,7 @@ import { canTrace, failSyncs } from '../../harness/strace.ts'
 import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const NO_LIMITS = { NCP_LIMIT_USER: '1000000', NCP_LIMIT_LOGIN: '1000', NCP_LIMIT_ANONYMOUS: '1000000' }
 const SERVE = ['--no-tls']

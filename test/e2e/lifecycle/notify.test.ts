@@ -12,7 +12,7 @@ import { type NotifySocket, openNotifySocket } from '../../harness/notify-socket
 import { allWorkarounds, mapsIndex } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 let here: Installation
 let socket: NotifySocket | undefined

@@ -4,7 +4,7 @@ import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 let here: Installation
 let panel: RunningBinary

@@ -4,7 +4,7 @@ import { type Installation, install, type RunningBinary, until } from '../../har
 import { type Connection, openConnection } from '../../harness/connection.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const FOR_EVER = '600'
 

@@ -7,7 +7,7 @@ import { freePort } from '../../harness/port.ts'
 import { type Asked, ask, CLIENT, commandOf, installed, PROXY_PATH, type ProxyName } from '../../harness/proxies.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(120_000)
+setDefaultTimeout(600_000)
 
 const page = readFileSync(join(import.meta.dir, '../../../docs/operations/proxy.md'), 'utf8')
 /** @param number counted from 0, where the page has several of the language */

@@ -275,7 +275,7 @@ describe('the answer', () => {
     await passwordReset.flush()
     expect(await own.post('/auth/password-reset', undefined, { email: 'ada@example.com' })).toMatchObject(THE_ANSWER)
     await own.stop()
-  }, 120_000)
+  }, 600_000)
 
   test('is 429 from the sixth request of an address in a minute on, tokens counted in', async () => {
     const limited = await startPanel({ limitPasswordReset: 5 })

@@ -196,7 +196,7 @@ describe('an account', () => {
       expect([error, headers.get('retry-after')]).toEqual(['service unavailable', '2'])
     }
     expect(failures()).toBe(10)
-  }, 120_000)
+  }, 600_000)
 
   test('of nobody costs the same, and its throttle is nobody’s', async () => {
     await newAda()
