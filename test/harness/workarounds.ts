@@ -14,3 +14,8 @@ export const { disableWorkarounds } = loadConfig({}, workaroundEnvironment)
 
 /** For a store that a test opens by itself. */
 export const mapsIndex = !disableWorkarounds.includes('wal-index')
+
+/** For a program that must answer others while it waits for the disk. */
+export const withDiskThread = {
+  NCP_DISABLE_WORKAROUNDS: disableWorkarounds.filter((name) => name !== 'disk-thread').join(','),
+}

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
 import { canTrace, failSyncs } from '../../harness/strace.ts'
-import { workaroundEnvironment } from '../../harness/workarounds.ts'
+import { withDiskThread, workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)
@@ -40,7 +40,7 @@ async function breakDisk(panel: RunningBinary, options: Parameters<typeof failSy
 
 describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
   test('gets no other one: changes are 503 at once, readiness fails, reads go on, and the panel ends', async () => {
-    const panel = await here.serve(SERVE, NO_LIMITS)
+    const panel = await here.serve(SERVE, { ...NO_LIMITS, ...withDiskThread })
     const as = await logIn(panel)
     expect((await createKey(panel, as, 'before')).status).toBe(201)
     await breakDisk(panel, { delayMs: SLOW_MS })
@@ -93,7 +93,7 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
   })
 
   test('confirms by no other answer what is not on it: no replay, no "gone", no "taken", no change of nothing', async () => {
-    const panel = await here.serve(SERVE, NO_LIMITS)
+    const panel = await here.serve(SERVE, { ...NO_LIMITS, ...withDiskThread })
     const as = await logIn(panel)
     const gone = (await createKey(panel, as, 'gone')).data
     const create = (key: string) =>
