@@ -11,23 +11,23 @@ const AUDIENCE = 'ncp-api'
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp']
 
 /**
- * The plugin signs and verifies; what it leaves open is closed here: it would take any HMAC algorithm, another
- * issuer's token and one that never expires.
+ * The plugin signs and verifies. This closes what it leaves open: it would accept any HMAC algorithm, tokens of another
+ * issuer, and tokens that never expire.
  *
  * @param secret at least 32 bytes
  */
 export function createAccessTokens({ secret, clock }: { secret: Buffer; clock: Clock }) {
-  // The plugin reads a secret as text.
+  // The plugin takes the secret as text.
   const { sign, verify } = jwt({ secret: secret.toString('hex'), alg: 'HS256', iss: ISSUER, aud: AUDIENCE }).decorator
     .jwt
 
   return {
-    /** @param session `expiresAt` in milliseconds, a whole second */
+    /** @param session with `expiresAt` in milliseconds, on a whole second */
     sign(session: { tokenId: string; userId: number; expiresAt: number }): Promise<string> {
       return sign({ jti: session.tokenId, sub: `${session.userId}`, exp: session.expiresAt / 1000 })
     },
 
-    /** @returns undefined for a token that is not ours or was changed; a rejection for one of ours that has expired */
+    /** @returns undefined for a token that is forged or not ours, a rejection for one of ours that has expired */
     async verify(token: string): Promise<{ tokenId: string; userId: number } | Rejection | undefined> {
       const nowMs = clock.now()
       const expiredAt = claimedExpiry(token, nowMs)
@@ -37,7 +37,7 @@ export function createAccessTokens({ secret, clock }: { secret: Buffer; clock: C
         issuer: ISSUER,
         audience: AUDIENCE,
         requiredClaims: REQUIRED_CLAIMS,
-        // An expired token is checked as of its last second: whether it was ours is told to its holder alone.
+        // An expired token is verified as of its last second: only its holder learns that it was ours.
         currentDate: new Date(expiredAt === undefined ? nowMs : expiredAt - 1000),
       })
       if (!claims || typeof claims.jti !== 'string') return undefined
@@ -51,9 +51,9 @@ export function createAccessTokens({ secret, clock }: { secret: Buffer; clock: C
 }
 
 /**
- * What a token says of its end, before anybody knows whether it may be believed.
+ * The expiry a token claims, before it is known whether the token can be trusted.
  *
- * @returns milliseconds since the epoch; undefined for one that does not claim to have expired
+ * @returns milliseconds since the epoch; undefined for a token that does not claim to have expired
  */
 function claimedExpiry(token: string, nowMs: number): number | undefined {
   try {

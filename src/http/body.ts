@@ -5,19 +5,19 @@ import { AppError } from '../core/errors.ts'
 import { requireModestShape } from './json-shape.ts'
 import { readAway } from './linger.ts'
 
-/** From its first byte on. A sender that is silent is cut off by the listener; one that trickles would stay for hours. */
+/** Counted from the first byte. The listener cuts off a silent sender; one that trickles would stay for hours. */
 const MAX_BODY_MS = 30_000
 const CLOSE = { connection: 'close' }
 const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
 export type BodyLimits = {
-  /** A longer body is not read to its end. */
+  /** A longer body is not read to the end. */
   maxBytes: number
   clock: Clock
 }
 
 /**
- * @param whenRead called once the body is there, before it is parsed
+ * @param whenRead called once the body has arrived, before it is parsed
  * @returns the parsed body, or null when none was sent
  * @throws AppError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `bad_request`, and what `whenRead` throws
  */
@@ -47,7 +47,7 @@ async function readBytes({ headers, body }: Request, { maxBytes, clock }: BodyLi
   const chunks: Uint8Array[] = []
   let length = Number(headers.get('content-length') ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0
   let begunAt: number | undefined
-  // A chunked body states no length beforehand: count while reading, and keep nothing beyond the cap.
+  // A chunked body does not state its length up front: count while reading, and keep nothing beyond the cap.
   while (length <= maxBytes) {
     const { done, value } = await reader.read()
     if (done) return Buffer.concat(chunks)
@@ -64,7 +64,7 @@ function parseJson(bytes: Uint8Array): unknown {
   let body: unknown
   let text: string
   try {
-    // A byte-order mark is kept, and refused by the parser (RFC 8259 §8.1).
+    // A byte-order mark is kept, so the parser refuses it (RFC 8259 §8.1).
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     body = JSON.parse(text)
   } catch {

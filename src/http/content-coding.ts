@@ -5,13 +5,13 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 export type Coding = 'br' | 'gzip'
 
 const ALL: readonly Coding[] = ['br', 'gzip']
-/** A quarter of the size at a twentieth of the best quality's time. */
+/** A quarter of the size, in a twentieth of the time that the best quality takes. */
 const BROTLI_QUALITY = 5
 
 /**
  * @param acceptEncoding the Accept-Encoding header
- * @param codings the best one first
- * @returns undefined for what is best sent as it is
+ * @param codings best first
+ * @returns undefined for a body that is best sent as it is
  */
 export function preferredCoding(acceptEncoding: string | null, codings: readonly Coding[] = ALL): Coding | undefined {
   if (acceptEncoding === null) return undefined
@@ -30,7 +30,7 @@ export function preferredCoding(acceptEncoding: string | null, codings: readonly
   return best
 }
 
-/** In a thread of the runtime's, so that nobody waits for it but the client. */
+/** Runs in a thread of the runtime, so only this client waits for it. */
 export function compress(content: Uint8Array | string, coding: Coding): Promise<Uint8Array> {
   if (coding === 'gzip') return promisify(gzip)(content)
   return promisify<Uint8Array | string, object, Buffer>(brotliCompress)(content, {
@@ -38,7 +38,7 @@ export function compress(content: Uint8Array | string, coding: Coding): Promise<
   })
 }
 
-/** The tag of a representation that was compressed: it is another one than the plain one (RFC 9110 §8.8.3.3). */
+/** The tag of a compressed representation, which differs from the plain one's (RFC 9110 §8.8.3.3). */
 export function codedTag(etag: string, coding: Coding): string {
   return `${etag.slice(0, -1)}-${coding}"`
 }

@@ -1,22 +1,22 @@
-/** CORS: what a browser lets pages of the origins that the operator names send and read (Fetch §3.2). */
+/** CORS: what browsers let pages of the configured origins send and read (Fetch §3.2). */
 import type { RequestContext } from './request-context.ts'
 
 export type Cors = {
-  /** Lets the page that sent a request read its response, if its origin is one of those named. */
+  /** Lets the page that sent a request read the response if its origin is configured. */
   allow(request: Request, responseHeaders: Headers): void
-  /** Whether a browser asks what one of those pages may send. */
+  /** Whether a browser is asking what a page of a configured origin may send. */
   isPreflight(request: Request): boolean
-  /** Tells what the path takes. */
+  /** Lists what the path accepts. */
   answerPreflight(context: RequestContext): Response
 }
 
-/** In every response: a cache must not give the one for this origin to a page of another. */
+/** In every response: a cache must not serve the one for this origin to a page of another. */
 export const variesByOrigin = { vary: 'Origin' } as const
 
-/** Seconds for which a browser remembers the answer to a preflight: a removed origin is out after ten minutes. */
+/** Seconds for which a browser remembers a preflight response: a removed origin is out after ten minutes. */
 const MAX_AGE_SECONDS = '600'
 
-/** What scripts may read besides the body and the few headers that Fetch always shows. */
+/** What scripts may read besides the body and the few headers that Fetch always exposes. */
 const EXPOSED = [
   'Link',
   'ETag',
@@ -35,14 +35,14 @@ const EXPOSED = [
   'X-API-Key-Warning',
 ].join(', ')
 
-/** On a path that nothing serves: the page is to see the 404, and not a network error. */
+/** On an unknown path: the page should see the 404, not a network error. */
 const UNKNOWN_PATH = { allow: 'DELETE, GET, HEAD, PATCH, POST, PUT', takes: 'Authorization, Content-Type' }
 
 /**
- * No credential of the browser is ever allowed (`Access-Control-Allow-Credentials`): a page has to hold the JWT itself.
+ * Browser credentials are never allowed (`Access-Control-Allow-Credentials`): a page has to hold the JWT itself.
  *
  * @param origins exactly as browsers send them
- * @returns undefined where there is none, so that nothing is asked of a request
+ * @returns undefined without origins, so that requests skip the checks
  */
 export function createCors(origins: readonly string[]): Cors | undefined {
   if (origins.length === 0) return undefined

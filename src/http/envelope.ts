@@ -5,12 +5,12 @@ import { choice } from './schema.ts'
 
 export type Envelope<Data> = { data: Data; error: null; message: string }
 
-/** Wraps a success. Every route calls this itself, so that what it returns is what is sent. */
+/** Wraps a success. Every route calls this itself, so what it returns is what is sent. */
 export function envelope<Data>(data: Data, message = ''): Envelope<Data> {
   return { data, error: null, message }
 }
 
-/** Wraps an error. @param message the catalogue's, unless the thrower has something more precise to say */
+/** Wraps an error. @param message the catalogue's, unless the thrower has something more precise */
 export function errorEnvelope(code: ErrorCode, message: string = catalogue[code].message) {
   return { data: null, error: catalogue[code].error, message }
 }

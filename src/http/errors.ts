@@ -1,4 +1,4 @@
-/** Turns everything that is thrown into the envelope; nothing else does. */
+/** Turns everything thrown into the envelope; nothing else does. */
 
 import { Elysia, ParseError, ValidationError } from 'elysia'
 import type { AuditedActor } from '../core/actor.ts'
@@ -10,21 +10,21 @@ import { errorEnvelope } from './envelope.ts'
 import { invalidRequest } from './mistakes.ts'
 import { type RequestContext, requestContext, senderOf } from './request-context.ts'
 
-/** Made once: a flood of refusals says the same thing again and again. */
+/** Made once: in a flood of refusals, the same few bodies repeat. */
 const usualBodies = Object.fromEntries(
   (Object.keys(catalogue) as ErrorCode[]).map((code) => [code, JSON.stringify(errorEnvelope(code))]),
 ) as Record<ErrorCode, string>
 
 export type ErrorOptions = {
   log: Log
-  /** Told of the database's failures. */
+  /** Logs failures of the database. */
   storageLog: Log
-  /** Told of each request that is turned away for its credential, its rights or its number. */
+  /** Called for each request refused for its credential, its rights or the rate limit. */
   refused(actor: AuditedActor, code: ErrorCode, request: { method: string; route: string }): void
 }
 
 export function createErrors({ log, storageLog, refused }: ErrorOptions) {
-  /** What to answer; the headers that belong to it are set. */
+  /** Sets the headers of an error, and returns its status and body. */
   function explain(thrown: unknown, context: RequestContext): { status: number; body: string } {
     const error = toAppError(thrown)
     if (!error) log.error({ requestId: context.requestId, err: thrown }, 'unexpected error')
@@ -43,7 +43,7 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
   }
 
   return {
-    /** For Elysia: answers what routes throw, and paths that nothing serves. */
+    /** For Elysia: answers errors of routes and unknown paths. */
     hook: new Elysia({ name: 'errors' })
       .use(requestContext)
       .onError(({ error: thrown, code, set, context }) => {
@@ -62,7 +62,7 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
   }
 }
 
-/** Not a request that came without a credential: nobody tried anything. */
+/** A request without a credential is no refusal: nobody tried anything. */
 function isRefusal(code: ErrorCode, { credentialSent }: RequestContext): boolean {
   if (code === 'not_authenticated') return credentialSent
   const { status } = catalogue[code]
@@ -75,7 +75,7 @@ function unknownRoute(allowed: string | undefined): AppError {
     : new AppError('method_not_allowed', undefined, { allow: allowed })
 }
 
-/** @returns undefined for what nobody foresaw */
+/** @returns undefined for an unexpected error */
 function toAppError(thrown: unknown): AppError | undefined {
   if (thrown instanceof AppError) return thrown
   if (isStorageFailure(thrown)) return storageUnavailable(thrown)
@@ -89,7 +89,7 @@ function toAppError(thrown: unknown): AppError | undefined {
   return undefined
 }
 
-/** Where other APIs take a key: reading it there would make of every such header a place to guard. */
+/** Where other APIs take a key. Reading it there would make each of these headers one more place to guard. */
 const STRAY_HEADERS = ['x-api-key', 'api-key', 'x-auth-token']
 
 function hasStrayCredential({ credentialSent, request: { headers } }: RequestContext): boolean {

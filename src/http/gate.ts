@@ -1,4 +1,4 @@
-/** The gate: every request passes it before routing, so that 401, 404, 413 and 429 carry its headers too. */
+/** The gate: every request passes it before routing, so 401, 404, 413 and 429 carry its headers too. */
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError, catalogue } from '../core/errors.ts'
@@ -18,16 +18,16 @@ import type { Route } from './route-table.ts'
 
 export type Fetch = (request: Request) => Awaitable<Response>
 
-/** The first index at which the path of a URL can begin: after `http://` and a host of one character. */
+/** Where the path of a URL can begin at the earliest: after `http://` and a one-character host. */
 const PATH_START = 8
-/** The first index of a URL at which Elysia looks for its path: it counts on a host of three characters or more. */
+/** Where Elysia starts looking for the path of a URL: it assumes a host of three characters or more. */
 const ELYSIA_PATH_START = 11
 
-/** No route takes more than ten; a URL has room for thousands, and each would be looked at. */
+/** No route takes more than ten; a URL has room for thousands, and each would have to be checked. */
 const MAX_PARAMETERS = 64
 const UNAVAILABLE = catalogue.unavailable.status
 
-/** Made once: most of what an error costs is its stack, and a flood of requests is not to be paid for in stacks. */
+/** Made once: most of an error's cost is its stack, and a flood of requests should not cost us stacks. */
 const rateLimited = new AppError('rate_limited')
 
 export type GateOptions = {
@@ -36,33 +36,33 @@ export type GateOptions = {
   /** The socket's address. */
   peerAddress(request: Request): string | undefined
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
-  /** Whose credential this is; a rejection for one that is unknown, forged, expired, revoked or of a disabled user. */
+  /** Identifies the caller; a rejection for an unknown, forged, expired or revoked credential or a disabled user. */
   authenticate(bearer: string, address: string): Awaitable<Principal | Rejection>
   clock: Clock
   newResponseHeaders: NewResponseHeaders
-  /** Undefined where no page of another origin may call. */
+  /** Undefined if pages of other origins may not call. */
   cors: Cors | undefined
-  /** What is known of a path; undefined for one that nothing serves. */
+  /** Looks up what is known of a path; undefined for an unknown one. */
   routeOf(path: string): Route | undefined
   /** Routes the request. */
   route: Fetch
-  /** @throws AppError `unavailable` when no change is taken */
+  /** @throws AppError `unavailable` while no changes are accepted */
   requireWritable(): void
   /**
-   * Resolves when everything that an answer may rest on is on the disk; undefined when it is already.
+   * Resolves once everything a response can rest on is on the disk; undefined if it already is.
    *
    * @throws AppError `unavailable` when nothing can be confirmed
    */
   durable(): Promise<void> | undefined
-  /** Answers whatever is thrown here, or comes through from a route. */
+  /** Answers errors thrown here or passed on by a route. */
   refuse(thrown: unknown, context: RequestContext): Response
-  /** Told of each request once its response is made. */
+  /** Called for each request once its response is made. */
   observe(context: RequestContext, status: number): void
 }
 
 /**
- * A function around Elysia and no hook of it: Elysia would wait for a hook that may take its time at every request, this
- * one waits only where a credential has to be read from the database. What it refuses never comes to the router.
+ * A function around Elysia rather than a hook: Elysia would wait on every request for a hook that can be asynchronous;
+ * this waits only when a credential has to be read from the database. Refused requests never reach the router.
  */
 export function gate(options: GateOptions): Fetch {
   const { limiter, policies, clock, newResponseHeaders, cors, routeOf, route, refuse, observe } = options
@@ -81,19 +81,19 @@ export function gate(options: GateOptions): Fetch {
   }
 
   /**
-   * What a change is answered, also that it was made before or is not needed, may rest on what somebody else has just committed.
+   * The response to a change, even "already done" or "nothing to do", may rest on what another caller just committed.
    * A read confirms nothing, and does not wait.
    */
   async function change(context: RequestContext): Promise<Response> {
     requireWritable()
     const headers = new Headers(context.responseHeaders)
     const response = await routed(context)
-    // It says that nothing is known.
+    // This response claims nothing.
     if (response.status === UNAVAILABLE) return response
     try {
       await durable()
     } catch (error) {
-      // Without what the route said of an outcome.
+      // Without the headers in which the route reported an outcome.
       context.responseHeaders = headers
       throw error
     }
@@ -106,13 +106,13 @@ export function gate(options: GateOptions): Fetch {
       return admit(context, limit(context, policies.preflight, group), cors.answerPreflight)
     }
     const byAddress = policies.byAddress(context.request.method, context.path)
-    // Where the address decides, no credential is looked at: a refused login costs no query.
+    // Where the policy goes by address, no credential is checked: a refused login costs no query.
     if (byAddress) return admit(context, limit(context, byAddress, group))
     return whenKnown(recognize(context), (found) => {
       if (found instanceof Rejection) context.rejection = found
       else context.principal = found
       const { principal } = context
-      // A stolen key that is tried from elsewhere takes nothing from its user.
+      // A stolen key tried from elsewhere does not use up its user's limit.
       const isOnUser = principal !== undefined && isUsableFrom(principal.credential, context.client.address)
       if (!isOnUser) return admit(context, limit(context, policies.anonymous, group))
       const verdict = limit(context, policies.user, `${principal.userId}`)
@@ -121,7 +121,7 @@ export function gate(options: GateOptions): Fetch {
     })
   }
 
-  /** From here on the context has its response's headers. */
+  /** From here on the context has its response headers. */
   function limit(context: RequestContext, policy: Policy, key: string): Verdict {
     const verdict = limiter.take(policy, key)
     context.responseHeaders = newResponseHeaders(context.requestId, verdict)
@@ -149,7 +149,7 @@ export function gate(options: GateOptions): Fetch {
     }
     requireHost(request)
     requireUniqueParameters(request.url)
-    // The guard of the route would say the same, later.
+    // The guard of the route would say the same, only later.
     if (!principal && context.route?.needsCredential.has(request.method)) return refuse(notAuthenticated, context)
     return answer(context)
   }
@@ -175,7 +175,7 @@ export function gate(options: GateOptions): Fetch {
       return response
     }
     const failed = (thrown: unknown): Response => {
-      // What went wrong before it was known who calls, as with a database that cannot be read, is on the address.
+      // A failure before the caller is known, such as an unreadable database, counts against the address.
       if (context.responseHeaders === noHeaders) limit(context, policies.anonymous, context.client.group)
       return done(refuse(thrown, context))
     }
@@ -193,7 +193,7 @@ function isRead({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
-/** As Elysia reads it: a limit on a path must hold for what is routed. Where there is no host, the URL is the path. */
+/** As Elysia reads it: a limit on a path must apply to what is routed. Without a host, the URL is the path. */
 function pathOf(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', PATH_START)
   const end = url.indexOf('?', start + 1)

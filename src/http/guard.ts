@@ -10,10 +10,10 @@ import { readBearer } from './bearer.ts'
 import { type BodyLimits, readJson } from './body.ts'
 import { originOf, type RequestContext, requestContext } from './request-context.ts'
 
-/** Made once: most of what an error costs is its stack. */
+/** Made once: most of an error's cost is its stack. */
 export const notAuthenticated = new AppError('not_authenticated')
 
-/** Whose credential this is, without counting a use of it. */
+/** Identifies the caller without counting a use of the credential. */
 export type Recognize = (bearer: string) => Awaitable<Principal | Rejection>
 
 export type GuardOptions = { bodyLimits: BodyLimits; recognize: Recognize }
@@ -28,7 +28,7 @@ export function createGuard(options: GuardOptions) {
     .macro({
       auth(rights: Rights) {
         return {
-          // Before validation. A route that takes a body has asked before it was read.
+          // Before validation. A route with a body has already done this, before reading it.
           transform({ context }: Guarded) {
             context.caller ??= admit(context, rights)
           },
@@ -41,7 +41,7 @@ export function createGuard(options: GuardOptions) {
     })
 }
 
-/** Reads the body of a route that takes one. Elysia parses before it transforms, so it asks first who calls. */
+/** Reads the body of a route that takes one. Elysia parses before it transforms, so this authorizes first. */
 export function bodyOf(rights: Rights | 'anyone') {
   return ({ context, guard: { bodyLimits, recognize } }: Guarded & { guard: GuardOptions }) => {
     if (rights === 'anyone') return readJson(context.request, bodyLimits)
@@ -61,8 +61,8 @@ function admit(context: RequestContext, rights: Rights): Caller {
 }
 
 /**
- * A body may take half a minute to arrive, and the credential may be worth less by then: nothing is validated or hashed
- * for it. The limiter and the times of use have counted the request already.
+ * A body may take half a minute to arrive, and the credential may have lost its rights by then: if so, nothing is
+ * validated or hashed. The limiter and the usage times have already counted the request.
  */
 function admitAgain(context: RequestContext, rights: Rights, recognize: Recognize): Awaitable<void> {
   const bearer = readBearer(context.request.headers.get('authorization') ?? '')

@@ -1,4 +1,4 @@
-/** The headers that every response starts with; a route outside the API overwrites some. */
+/** The headers that every response starts with; routes outside the API overwrite some. */
 import type { Policy, Verdict } from '../limiter/limiter.ts'
 
 export const baseHeaders = {
@@ -12,18 +12,18 @@ export const baseHeaders = {
 /** Seconds in a year: RFC 6797 §6.1.1, and what preload lists and audits ask for. */
 const HSTS_MAX_AGE = 31_536_000
 
-/** Makes a response's headers, of what the gate knows before the request is routed. */
+/** Makes the headers of a response from what the gate knows before routing. */
 export type NewResponseHeaders = (requestId: string, verdict: Verdict) => Headers
 
 /**
- * What a response starts from, whatever becomes of the request: the contract's three headers of the rate limit, and the
- * standard's two (draft-ietf-httpapi-ratelimit-headers-11). The draft takes parameters with a vendor's prefix for comments;
- * ours are found by parsers that still look for the names of its seventh version.
+ * What every response starts with, whatever becomes of the request: the contract's three rate-limit headers and the
+ * standard's two (draft-ietf-httpapi-ratelimit-headers-11). The draft treats vendor-prefixed parameters as comments;
+ * ours are for parsers that still look for the names of its seventh version.
  *
- * @param always what else is in each of them
+ * @param always headers to add to every response
  */
 export function createResponseHeaders(always: Readonly<Record<string, string>>): NewResponseHeaders {
-  /** By policy: the few headers that differ from one response to the next are not in it. */
+  /** By policy, without the few headers that differ between responses. */
   const templates = new WeakMap<Policy, Headers>()
 
   function templateOf({ name, limit, windowSeconds }: Policy): Headers {
@@ -41,7 +41,7 @@ export function createResponseHeaders(always: Readonly<Record<string, string>>):
       template = templateOf(policy)
       templates.set(policy, template)
     }
-    // Copied rather than filled anew: a fifth of the cost, at every request.
+    // Copied rather than built anew: a fifth of the cost, on every request.
     const headers = new Headers(template)
     const { name, limit } = policy
     headers.set('x-request-id', requestId)
@@ -56,7 +56,7 @@ export function createResponseHeaders(always: Readonly<Record<string, string>>):
 }
 
 /**
- * Strict-Transport-Security, where the panel itself speaks TLS: over plain HTTP it means nothing (RFC 6797 §7.2), and a
+ * Strict-Transport-Security, only when the panel itself speaks TLS: over HTTP it means nothing (RFC 6797 §7.2), and a
  * proxy that terminates TLS sets its own.
  */
 export function strictTransport({ tls, hsts }: { tls: boolean; hsts: 'off' | 'host' | 'subdomains' }) {

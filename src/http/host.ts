@@ -2,25 +2,25 @@
 import { isIPv6 } from 'node:net'
 import { AppError } from '../core/errors.ts'
 
-/** The form of RFC 3986 §3.2.2: a name or IPv4, or IPv6 in brackets; and perhaps a port, which may be empty. */
+/** The form of RFC 3986 §3.2.2: a name, IPv4, or IPv6 in brackets, then an optional port, which can be empty. */
 const HOST = /^(?:\[([^\]]*)\]|([\w\-.~!$&'()*+;=%]+))(?::([^:/@\s]*))?$/
 const MAX_PORT = 65_535
 
-/** Most requests of a day name the same host. */
+/** On most days, most requests name the same host. */
 let lastGood = ''
 
-/** @throws AppError `bad_request` that names the rule which is broken */
+/** @throws AppError `bad_request` that names the broken rule */
 export function requireHost({ headers, url }: Request): void {
   const host = headers.get('host')
   if (host === lastGood && host !== '') return
   const broken = brokenRule(host)
   if (broken !== undefined) throw new AppError('bad_request', `Host: ${broken}`)
-  // What the runtime could not read as a host leaves the URL without one.
+  // If the runtime cannot read the Host, the URL has none.
   if (url.startsWith('/')) throw new AppError('bad_request', 'Host: must be a host name or an IP address')
   lastGood = host ?? ''
 }
 
-/** Bun joins two Host headers with a comma, and lets HTTP/1.0 come without. */
+/** Bun joins two Host headers with a comma, and lets HTTP/1.0 omit it. */
 function brokenRule(host: string | null): string | undefined {
   if (!host) return 'is required; send the name and the port of this server'
   if (host.includes(',')) return 'must be sent once, with one name'

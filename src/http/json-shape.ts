@@ -1,11 +1,11 @@
 /** Bounds the shape of a JSON body in one pass over its text, before any schema sees it. */
 import { AppError } from '../core/errors.ts'
 
-/** Levels of objects and arrays; the deepest body of ours has three. */
+/** Levels of objects and arrays; our deepest body has three. */
 const MAX_DEPTH = 16
-/** Names in one object; the widest body of ours has fewer than twenty. */
+/** Names in one object; our widest body has fewer than twenty. */
 const MAX_NAMES = 64
-/** Items in all arrays of a body together. */
+/** Items in all arrays of a body, together. */
 const MAX_ITEMS = 1000
 
 const QUOTE = 0x22
@@ -18,11 +18,11 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
 /**
- * Refuses what no request of ours looks like, because telling in detail what is wrong with it would cost the others time:
- * a body of 64 KiB has room for 32,000 mistakes. Refuses duplicate names as well (RFC 8259 §4): JSON.parse takes the last
- * of two, another parser the first, and a request must not be read differently by two programs.
+ * Refuses shapes that none of our requests have, because explaining every mistake in them would cost the others time: a
+ * body of 64 KiB has room for 32,000. Refuses duplicate names as well (RFC 8259 §4): JSON.parse takes the last of two,
+ * another parser the first, and two programs must not read a request differently.
  *
- * @param text JSON that has been parsed successfully, so that its strings and brackets can be trusted
+ * @param text JSON that has been parsed successfully, so its strings and brackets can be trusted
  * @throws AppError `bad_request`
  */
 export function requireModestShape(text: string): void {
@@ -43,7 +43,7 @@ export function requireModestShape(text: string): void {
         break
       case OPEN_BRACKET:
         open.push(undefined)
-        // An empty one counts too: they are what a body can hold most of.
+        // An empty item counts too: a body can hold more of those than of anything else.
         items++
         break
       case CLOSE_BRACE:
@@ -62,7 +62,7 @@ export function requireModestShape(text: string): void {
   }
 }
 
-/** @param string with its quotes, as it stands in the text */
+/** @param string with its quotes, as written in the text */
 function addName(names: Set<string> | undefined, string: string): void {
   if (!names) return
   const name: string = string.includes('\\') ? JSON.parse(string) : string.slice(1, -1)

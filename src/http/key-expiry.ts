@@ -3,12 +3,12 @@ import type { Credential } from '../core/principal.ts'
 import { formatTimestamp } from '../core/timestamp.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** From so long before, a warning comes with every response. */
+/** This long before the expiry, every response begins to carry a warning. */
 const WARNING_MS = 14 * DAY_MS
 
 const SELF_ROTATION_PATH = '/api/v1/auth/api-keys/self/rotate'
 
-/** Sets nothing for a key without an expiry. */
+/** Sets nothing for a key that does not expire. */
 export function tellExpiry(credential: Credential, nowMs: number, headers: Headers): void {
   if (credential.kind !== 'api_key' || credential.expiresAt === null) return
   const { expiresAt, superseded, renewableUntil = 0 } = credential

@@ -2,15 +2,15 @@
 
 type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }
 
-/** Beyond this, and beyond five seconds, the answer is sent and the connection closed under a client that still writes. */
+/** Beyond this, or after five seconds, the response is sent and the connection closed on a client still writing. */
 const MAX_BYTES = 256 * 1024 * 1024
 const MAX_MS = 5000
-/** A client that waits for the answer sends nothing. */
+/** A client that is waiting for the response sends nothing. */
 const MAX_SILENCE_MS = 500
 
 /**
- * Reads on and throws away, within bounds. A connection that is closed with bytes unread is reset, and a client that is
- * writing then sees a broken pipe in place of the answer (RFC 9112 §9.6).
+ * Reads and discards the rest, within bounds. Closing a connection with unread bytes resets it, and a client that is
+ * still writing then sees a broken pipe instead of the response (RFC 9112 §9.6).
  */
 export async function readAway(reader: Reader): Promise<void> {
   const begunAt = performance.now()
@@ -22,7 +22,7 @@ export async function readAway(reader: Reader): Promise<void> {
   }
 }
 
-/** @returns undefined where nothing comes, be it an error */
+/** @returns undefined when nothing comes or reading fails */
 function orSilence<Chunk>(reading: Promise<Chunk>): Promise<Chunk | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, MAX_SILENCE_MS, undefined)

@@ -1,4 +1,4 @@
-/** Opens the port: TLS, connection limits, and a last resort for when even the error handler fails. */
+/** Opens the port: TLS, connection limits, and a last resort in case even the error handler fails. */
 import { catalogue } from '../core/errors.ts'
 import { errorEnvelope } from './envelope.ts'
 import { baseHeaders } from './headers.ts'
@@ -10,9 +10,9 @@ export type ListenOptions = {
   /** Undefined listens on every address, IPv6 and IPv4. */
   host: string | undefined
   port: number
-  /** Undefined serves plain HTTP, for a proxy in front. */
+  /** Undefined serves plain HTTP, behind a proxy. */
   tls: Tls | undefined
-  /** Whether the port may be one on which this process listens already: see `system/shared-port.ts`. */
+  /** Whether to share a port on which this process already listens: see `system/shared-port.ts`. */
   reusePort?: boolean
 }
 
@@ -28,14 +28,14 @@ const CIPHERS = [
 const TLS_1_2 = 0x0303
 
 /**
- * Bun refuses longer bodies itself, without our envelope and with a reset. There is none: it reads no more than it is asked
- * for, and `readJson` holds a cap of its own.
+ * Bun refuses longer bodies itself, without our envelope and with a reset. So there is no limit here: Bun reads only
+ * what it is asked for, and `readJson` has its own cap.
  */
 const MAX_REQUEST_BODY_BYTES = Number.MAX_SAFE_INTEGER
-/** Seconds without a byte until a connection is closed: a slow sender cannot hold it open (never 0). */
+/** Seconds without a byte until a connection is closed, so a slow sender cannot hold it open (0 would mean never). */
 export const IDLE_TIMEOUT_SECONDS = 15
 
-/** @throws Error when the port is taken or the certificate unusable */
+/** @throws Error when the port is taken or the certificate is unusable */
 export function listen(
   fetch: (request: Request) => Response | Promise<Response>,
   { host, port, tls, reusePort = false }: ListenOptions,
@@ -44,7 +44,7 @@ export function listen(
     port,
     fetch,
     development: false,
-    // Bun turns it on with `development: false`, and two panels would silently share the port.
+    // With `development: false`, Bun turns this on, and two panels would silently share the port.
     reusePort,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: MAX_REQUEST_BODY_BYTES,

@@ -1,4 +1,4 @@
-/** Guards the metrics: where a token is set, a request must send it as `Authorization: Bearer`. */
+/** Guards the metrics: if a token is configured, requests must send it as `Authorization: Bearer`. */
 import { timingSafeEqual } from 'node:crypto'
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
@@ -6,20 +6,20 @@ import { describeAddress } from '../limiter/address.ts'
 import type { Limiter, Policy } from '../limiter/limiter.ts'
 import { readBearer } from './bearer.ts'
 
-/** Requests without the right token, by address. One with it always gets through: it may come from the same address. */
+/** Requests without the right token, by address. One with it always gets through: it can come from the same address. */
 const REFUSALS: Policy = { name: 'metrics', limit: 10, windowSeconds: 60 }
 
 export type MetricsTokenOptions = {
-  /** Long enough that it cannot be guessed. */
+  /** Too long to guess. */
   token: string
   limiter: Limiter
 }
 
-/** @returns what answers a request that may not read the metrics, and undefined for one that may */
+/** @returns a function that returns the refusal for a request, or undefined if it may read the metrics */
 export function createMetricsToken({ token, limiter }: MetricsTokenOptions) {
   const expected = hashOf(token)
-  // The plugin alone would also take the token from the query, and `BearerXtoken`: it sees nothing of a request but a
-  // header that `readBearer` has read, and written anew.
+  // On its own, the plugin would also accept a token in the query, and `BearerXtoken`. So it only ever sees a header
+  // that `readBearer` has parsed and that is written anew.
   const plugin = new Elysia().use(bearer()).get('/', ({ bearer, set }) => {
     set.status = timingSafeEqual(hashOf(bearer ?? ''), expected) ? 204 : 401
   })
@@ -30,7 +30,7 @@ export function createMetricsToken({ token, limiter }: MetricsTokenOptions) {
     return (await plugin.handle(new Request('http://localhost/', { headers }))).status === 204
   }
 
-  /** @param address of the socket, undefined once it is gone */
+  /** @param address of the socket, undefined once the socket is gone */
   return async function refuse({ headers }: Request, address: string | undefined): Promise<Response | undefined> {
     const authorization = headers.get('authorization')
     if (await isAllowed(readBearer(authorization ?? ''))) return undefined
@@ -50,7 +50,7 @@ export function createMetricsToken({ token, limiter }: MetricsTokenOptions) {
   }
 }
 
-/** Of one length, so that the comparison takes one time. */
+/** Makes both the same length, so that the comparison takes constant time. */
 function hashOf(text: string): Buffer {
   return Buffer.from(Bun.SHA256.hash(text) as Uint8Array)
 }

@@ -1,4 +1,4 @@
-/** Explains what is wrong with the fields of a request: one reason a field, and never a value. */
+/** Explains what is wrong with the fields of a request: one reason per field, and never a value. */
 import { Check } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
 import { AppError } from '../core/errors.ts'
@@ -10,15 +10,15 @@ type Mistake = {
   message: string
 }
 
-/** What else is wrong is told as a number. */
+/** Any further mistakes are only counted. */
 const MAX_TOLD = 10
 
 /**
- * Walks the schema itself, because the library's iterator tells every reason of every item: 32,000 of them for one body.
+ * Walks the schema itself, because the library's iterator reports every reason for every item: 32,000 for one body.
  *
- * @param schema of an object: a body, a query or the parameters of a path
+ * @param schema of an object: a body, a query or path parameters
  * @param part which of these it is
- * @returns one error for all mistakes: 400 wins where one of them is a bad request
+ * @returns one error for all mistakes: 400 if any of them is a bad request
  */
 export function invalidRequest(schema: TSchema, value: unknown, part: string): AppError {
   const mistakes = mistakesIn(schema, value, part)
@@ -29,7 +29,7 @@ export function invalidRequest(schema: TSchema, value: unknown, part: string): A
   return new AppError(isMalformed ? 'bad_request' : 'validation_error', told.join('; ') || undefined)
 }
 
-/** In the order in which the schema declares its fields, then those that it does not know. */
+/** The schema's fields in their declared order, then unknown ones. */
 function mistakesIn(schema: TSchema, value: unknown, part: string): Mistake[] {
   if (value === undefined || value === null) return [badRequest(`${part}: is required`)]
   if (typeof value !== 'object' || Array.isArray(value)) return [badRequest(`${part}: must be an object`)]
@@ -67,14 +67,14 @@ function mistakeOfList(schema: TSchema, value: unknown, field: string): Mistake 
     const mistake = mistakeOf(items, item, `${field}.${i}`)
     if (mistake) return mistake
   }
-  // What is left: the schema takes each item, and not all of them together.
+  // What remains: the schema takes each item, but not all of them together.
   return Check(schema, value) ? undefined : invalid(`${field}: must not have the same entry twice`)
 }
 
 const badRequest = (message: string): Mistake => ({ code: 'bad_request', message })
 const invalid = (message: string): Mistake => ({ code: 'validation_error', message })
 
-/** An unknown field's name is the caller's text: show it only while it is a plain word. */
+/** An unknown field's name is the caller's text: show it only if it is a plain word. */
 function plainWord(name: string): string | undefined {
   return /^[\w.-]{1,64}$/.test(name) ? name : undefined
 }

@@ -1,4 +1,4 @@
-/** Tells the log and the metrics the outcome of every request, once its response is made. */
+/** Reports the outcome of every request to the log and the metrics, once its response is made. */
 
 import type { ServedRequest } from '../core/served-request.ts'
 import type { RequestLog } from '../log/log.ts'
@@ -9,7 +9,7 @@ export type ObserverOptions = {
   count(request: ServedRequest): void
 }
 
-/** All paths that nothing serves are one route: a client must not be able to invent new ones in logs and metrics. */
+/** All unknown paths are one route: clients must not be able to create new ones in logs and metrics. */
 const NO_ROUTE = 'none'
 
 export function createObserver({ log, count }: ObserverOptions) {
@@ -18,7 +18,7 @@ export function createObserver({ log, count }: ObserverOptions) {
     status: number,
   ): void => {
     const durationMs = performance.now() - startedAt
-    // A balancer asks every second or so, and learns nothing new.
+    // A load balancer asks every second or so and learns nothing new.
     const isRoutine = (path === '/livez' || path === '/readyz') && status < 400
     const served: ServedRequest = {
       requestId,

@@ -9,7 +9,7 @@ import { bodyOf } from './guard.ts'
 import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
-/** Headers that some operations take; `docs/openapi.ts` describes them. */
+/** Headers that only some operations take; `docs/openapi.ts` describes them. */
 export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key'
 
 type Description<Query, Params, Body> = {
@@ -18,34 +18,34 @@ type Description<Query, Params, Body> = {
   summary: string
   description?: string
   tag: string
-  /** What it takes. A parameter or a field that is not named here is refused. */
+  /** The input. A parameter or field that is not named here is refused. */
   query?: Query
   params?: Params
   body?: Body
-  /** Whether a request may leave the body out; it is then an empty object. */
+  /** Whether a request may omit the body, which then counts as an empty object. */
   optionalBody?: boolean
   /** The success: its `data`, its `message`, and 200 unless stated. */
   data: TSchema
   message?: string
   status?: 200 | 201
-  /** Whether it is a list in pages. */
+  /** Whether it returns a list in pages. */
   paged?: boolean
-  /** Whether it reads one resource, and answers with an ETag as lists do. */
+  /** Whether it reads one resource and, as lists do, answers with an ETag. */
   conditional?: boolean
   /** Whether it creates something, and takes an Idempotency-Key. */
   idempotent?: boolean
   /** Whether it changes a resource that can be read, and takes an If-Match. */
   takesIfMatch?: boolean
-  /** Errors beside those that every operation of its kind can give. */
+  /** Errors besides those that every operation of its kind can give. */
   errors?: ErrorCode[]
 }
 
-/** What an operation that takes API keys also says: see `Rights`. */
+/** What an operation that takes API keys must also say: see `Rights`. */
 type ForKeys = { scope: Scope | null; keepsToSubscription?: boolean }
 type DescriptionFor<Level extends Access, Query, Params, Body> = Description<Query, Params, Body> &
   (Level extends 'user' | 'admin' | 'key' ? ForKeys : unknown)
 
-/** A description as Elysia takes it, and what a handler needs of it. */
+/** A description as Elysia takes it, and what its handler needs of it. */
 type Described<Query, Params, Body> = {
   query: Query
   params: Params
@@ -71,21 +71,21 @@ const refusals: Record<Access, ErrorCode[]> = {
   admin_session: ['not_authenticated', 'ip_not_allowed', 'forbidden', 'two_factor_enrolment_required'],
 }
 
-/** What the handler of an operation that anyone may call is given. */
+/** What the handler of a public operation receives. */
 export type OpenCall<Operation> = {
   context: RequestContext
   query: StaticOf<Operation, 'query'>
   params: StaticOf<Operation, 'params'>
   body: StaticOf<Operation, 'body'>
 }
-/** What the handler of an operation behind the guard is given. */
+/** What the handler of an operation behind the guard receives. */
 export type Call<Operation> = OpenCall<Operation> & { caller: Caller }
 
 type StaticOf<Operation, Part extends string> = Operation extends { [_ in Part]: infer Schema extends TSchema }
   ? Schema['static']
   : unknown
 
-/** For a route that anyone may call. */
+/** For a public route. */
 export function openOperation<
   Query extends TSchema = Nothing,
   Params extends TSchema = Nothing,
@@ -97,7 +97,7 @@ export function openOperation<
   }
 }
 
-/** For a route behind the guard. One that takes API keys does not compile without the scope that they need. */
+/** For a route behind the guard. One that takes API keys does not compile without the scope they need. */
 export function operation<
   Level extends Access,
   Query extends TSchema = Nothing,
@@ -121,7 +121,7 @@ export function operation<
   return {
     ...described(description, rights),
     auth: rights,
-    // OpenAPI 3.1 lets any kind of security name what it needs, not OAuth alone.
+    // OpenAPI 3.1 lets every kind of security list what it needs, not only OAuth.
     detail: { ...describe(description, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
   }
 }
@@ -135,7 +135,7 @@ function described<Query, Params, Body>(description: Description<Query, Params, 
     message,
     status,
   }
-  // What is absent here is absent in the request too, and no handler asks for it.
+  // A part that is missing here is missing in the request too, and no handler asks for it.
   return hooks as Omit<Described<Query, Params, Body>, 'detail'>
 }
 
@@ -162,18 +162,18 @@ function describe(operation: AnyDescription, guardErrors: ErrorCode[], scope?: S
     tags: [operation.tag],
     'x-request-headers': requestHeadersOf(operation),
     ...(operation.optionalBody && { 'x-optional-body': true }),
-    // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types only spell optional fields otherwise.
+    // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types merely spell optional fields differently.
     responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
   } as DocumentDecoration
 }
 
-/** The page of the reference shows no scopes of a bearer: hence in words too. */
+/** The reference shows no scopes for bearer tokens, so the text repeats them. */
 function describeInWords({ description }: AnyDescription, scope: Scope | null | undefined): { description?: string } {
   const words = [description, scope && `An API key with scopes needs \`${scope}\`.`].filter(Boolean)
   return words.length > 0 ? { description: words.join(' ') } : {}
 }
 
-/** For the document alone: Elysia would copy all headers of a request into an object to check one. */
+/** Only for the document: to check one header, Elysia would copy all headers of a request into an object. */
 function requestHeadersOf(operation: AnyDescription): RequestHeader[] {
   const { paged = false, conditional = paged, idempotent, takesIfMatch } = operation
   return [
@@ -191,7 +191,7 @@ function success({ data, message = '', paged }: AnyDescription) {
   }
 }
 
-/** One response a status; codes that share a status share its description, and each shows what it looks like. */
+/** One response per status; codes with the same status share its description, and each has an example. */
 function failures(codes: ErrorCode[]) {
   const byStatus = new Map<number, Set<ErrorCode>>()
   for (const code of codes) {

@@ -1,4 +1,4 @@
-/** Caches pages of lists as they are sent, for one version of the store: most clients ask again for what has not changed. */
+/** Caches list pages as sent, for one version of the store: most clients ask again for what has not changed. */
 
 import type { Caller } from '../core/actor.ts'
 import type { Awaitable } from '../core/awaitable.ts'
@@ -8,9 +8,9 @@ import type { SentPage } from './conditional.ts'
 
 export type PageCache = {
   /**
-   * The page of a list, at once where it is remembered.
+   * Returns the page of a list, synchronously if it is cached.
    *
-   * @param query everything in the request that decides what the page shows
+   * @param query everything in the request that affects the page
    */
   get<Query extends object>(
     list: string,
@@ -20,11 +20,11 @@ export type PageCache = {
   ): Awaitable<SentPage>
 }
 
-/** Characters of all pages together, of one byte each as a rule. */
+/** Characters of all pages together, usually one byte each. */
 const MAX_CHARACTERS = 16_000_000
-/** A page that is larger is read anew each time: a few would leave no room for those that everybody asks for. */
+/** A larger page is read anew each time: a few of those would leave no room for the ones that everybody asks for. */
 const LARGE_CHARACTERS = 250_000
-/** About what an entry of the cache takes besides its page. */
+/** Roughly what a cache entry takes besides its page. */
 const ENTRY_CHARACTERS = 500
 
 export function createPageCache(store: Pick<ReadStore, 'version'>): PageCache {
@@ -34,7 +34,7 @@ export function createPageCache(store: Pick<ReadStore, 'version'>): PageCache {
   return {
     get(list, caller, query, read) {
       const { credential } = caller
-      // By credential and not by user: what one key of a user may see, another may not.
+      // By credential, not by user: one key of a user may see what another may not.
       const holder = credential.kind === 'jwt' ? `session ${credential.sessionId}` : `key ${credential.keyId}`
       return pages.get(`${list} ${holder} ${JSON.stringify(query)}`, () => read(caller, query))
     },

@@ -21,12 +21,12 @@ export const pageQuery = {
 
 type PageQuery = { limit?: string; cursor?: string }
 
-/** @throws AppError `validation_error` for a cursor that we never gave out */
+/** @throws AppError `validation_error` for a cursor that we never issued */
 export function pageOfQuery({ limit, cursor }: PageQuery): PageRequest {
   return pageRequest(limit === undefined ? undefined : toInteger(limit), cursor)
 }
 
-/** Names the next page in a Link header: a relative reference, so that it never repeats a Host that the client made up. */
+/** Links to the next page: a relative reference, so that it never repeats a Host that the client made up. */
 export function linkNext(
   { request, path, responseHeaders }: RequestContext,
   query: object,

@@ -1,12 +1,12 @@
-/** The path under which a proxy serves the panel, where that is not the root of its host. */
+/** The path under which a proxy serves the panel, if not at the root of its host. */
 
-/** Segments of plain characters: what is in a Link header and a document must not become anything else. */
+/** Segments of plain characters: Link headers and documents must not become anything else. */
 const PREFIX = /^(?:\/[A-Za-z0-9._~-]+){1,8}$/
 const MAX_LENGTH = 200
 
 /**
- * Of the header that proxies send which strip a prefix. It needs no trusted proxy: a client that makes one up misleads
- * only itself, since no response with it is kept for another.
+ * Reads the header that prefix-stripping proxies send. It needs no trusted proxy: a client that makes one up misleads
+ * only itself, since no response with a prefix is cached for others.
  *
  * @returns such as `/panel`; empty at the root
  */

@@ -2,8 +2,8 @@
 import type { RequestContext } from './request-context.ts'
 
 /**
- * @param location relative to the path of the request where it is a page of ours: a proxy may serve us under a prefix
- * @returns 302: where a page is may change
+ * @param location relative to the request's path for a page of ours: a proxy may serve us under a prefix
+ * @returns 302, not 301: pages may move
  */
 export function redirect({ responseHeaders }: RequestContext, location: string): Response {
   responseHeaders.set('location', location)

@@ -1,4 +1,4 @@
-/** What the gate learns about a request before routing, for everything behind the gate. */
+/** What the gate learns about a request before routing, for all code behind it. */
 import { Elysia } from 'elysia'
 import type { AuthenticatedUser, Caller, Origin, UnauthenticatedClient } from '../core/actor.ts'
 import type { Principal } from '../core/principal.ts'
@@ -12,32 +12,32 @@ export type RequestContext = {
   startedAt: number
   /** As the router reads it. */
   path: string
-  /** Undefined for a path that nothing serves. */
+  /** Undefined for an unknown path. */
   route: Route | undefined
   client: ClientAddress
   /** Whether an Authorization header was sent at all. */
   credentialSent: boolean
   principal: Principal | undefined
-  /** Why there is no principal, where a credential was sent. */
+  /** Why there is no principal although a credential was sent. */
   rejection: Rejection | undefined
-  /** The principal and what its route asks of it, once the guard has let the request through. */
+  /** The principal and what the route requires, once the guard has let the request through. */
   caller: Caller | undefined
   request: Request
   /**
-   * The headers of the response, also of an error. Set them here and never in Elysia's `set.headers`: copying a `Headers`
+   * The headers of the response, even of an error. Set them here, never in Elysia's `set.headers`: copying a `Headers`
    * costs a fifth of filling one from an object.
    */
   responseHeaders: Headers
-  /** Where Elysia reads the status of the response from. */
+  /** Where Elysia reads the response status from. */
   reply: { status?: number | string }
 }
 
-/** Stands in a context until the gate knows which limit it falls under. */
+/** A placeholder until the gate knows which limit applies. */
 export const noHeaders = new Headers()
-/** Stands in a context until Elysia has made its own. */
+/** A placeholder until Elysia has made its own. */
 export const noReply = {}
 
-/** The context travels on its request: a map from requests to contexts would keep them all until the next garbage collection. */
+/** The context travels on its request: a map from requests to contexts would keep them all until the next GC. */
 const key = Symbol('ncp.request-context')
 type PassedRequest = Request & { [key]?: RequestContext }
 
@@ -48,7 +48,7 @@ export function routeWith<Result>(context: RequestContext, route: (request: Requ
   return route(request)
 }
 
-/** Stands in Elysia's context until `handOver` runs, which is before anything else. */
+/** Used in Elysia's context until `handOver` runs, which is before anything else. */
 const placeholder: RequestContext = {
   requestId: '',
   startedAt: 0,
@@ -75,7 +75,7 @@ export const handOver = new Elysia({ name: 'hand-over' })
     if (!context) throw new Error('A request came past the gate')
     elysia.context = context
     context.reply = elysia.set
-    // Elysia hands them to `new Response` as they are; its type knows only the object that it makes itself.
+    // Elysia passes them to `new Response` as they are; its type knows only the plain object that Elysia itself makes.
     elysia.set.headers = context.responseHeaders as never
   })
   .as('global')
@@ -85,7 +85,7 @@ export function unauthenticatedClientOf(context: RequestContext): Unauthenticate
   return { kind: 'unauthenticated', origin: originOf(context) }
 }
 
-/** Who sent a request, with or without a credential. */
+/** The sender of a request, with or without a credential. */
 export function senderOf(context: RequestContext): AuthenticatedUser | UnauthenticatedClient {
   const { principal } = context
   return principal ? { ...principal, kind: 'user', origin: originOf(context) } : unauthenticatedClientOf(context)

@@ -1,26 +1,26 @@
 /** What is known about a path before routing: its methods, and which of them need a credential. */
 
 export type Route = {
-  /** Such as `/api/v1/sites/:id`. */
+  /** For example `/api/v1/sites/:id`. */
   pattern: string
-  /** The methods that the path takes, in the form of an Allow header (405, RFC 9110 §15.5.6). */
+  /** The path's methods, in the form of an Allow header (405, RFC 9110 §15.5.6). */
   allow: string
-  /** The request headers that it takes from a page of another origin, in the form of Access-Control-Allow-Headers. */
+  /** Request headers that pages of other origins may send, in the form of Access-Control-Allow-Headers. */
   takes: string
-  /** The methods that nobody may call without a credential. */
+  /** The methods that need a credential. */
   needsCredential: ReadonlySet<string>
 }
 
-/** As Elysia tells of its own. */
+/** A route as Elysia lists its own. */
 type RegisteredRoute = { method: string; path: string; hooks: { detail?: Detail } }
 type Detail = { security?: object[]; 'x-request-headers'?: readonly string[] }
 
 type Draft = { pattern: string; methods: Set<string>; headers: Set<string>; needsCredential: Set<string> }
 
-/** Clients send them by habit, also where a route asks for neither. */
+/** Clients send them out of habit, even to routes that need neither. */
 const ALWAYS_TAKEN = ['Authorization', 'Content-Type']
 
-/** @returns the function that finds the route of a path; undefined for one that nothing serves */
+/** @returns a function that finds the route of a path; undefined for an unknown one */
 export function createRouteTable(registered: readonly RegisteredRoute[]): (path: string) => Route | undefined {
   const routes = compile(registered)
   const hasParameters = ({ pattern }: Route) => pattern.includes(':')
@@ -45,7 +45,7 @@ function compile(registered: readonly RegisteredRoute[]): Route[] {
     }
     drafts.set(path, draft)
     for (const header of hooks.detail?.['x-request-headers'] ?? []) draft.headers.add(header)
-    // HEAD is admitted and refused as GET is.
+    // HEAD is admitted and refused like GET.
     for (const taken of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
       draft.methods.add(taken)
       if (hooks.detail?.security?.length) draft.needsCredential.add(taken)

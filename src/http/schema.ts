@@ -1,4 +1,4 @@
-/** The building blocks of every request and response schema. Each says its own rule, for the error message. */
+/** The building blocks of every request and response schema. Each states its own rule, for the error message. */
 import { Kind, TypeRegistry } from '@sinclair/typebox'
 import { Check } from '@sinclair/typebox/value'
 import { type TSchema, t } from 'elysia'
@@ -9,26 +9,26 @@ import { parseTimestamp } from '../core/timestamp.ts'
 const checks = Symbol('ncp.checks')
 
 type Checks = {
-  /** What the value must be at all; a failure is 400. */
+  /** The type the value must have; a failure is 400. */
   type: string
   isType(value: unknown): boolean
-  /** What a value of the type must obey besides; a failure is 422. */
+  /** The rule a value of that type must also obey; a failure is 422. */
   rule: Rule
   obeys(value: never): boolean
 }
 
-/** In words that never repeat the value; a function tells which of several rules a value breaks. */
+/** Worded so that it never repeats the value; a function picks which of several rules a value breaks. */
 type Rule = string | ((value: string) => string)
 
 type CheckedSchema = TSchema & { [checks]: Checks }
 
-// A kind of our own, because TypeBox counts UTF-16 units where JSON Schema and the contract count characters.
+// Our own kind, because TypeBox counts UTF-16 units where JSON Schema and the contract count characters.
 TypeRegistry.Set<CheckedSchema>('Checked', (schema, value) => {
   const { isType, obeys } = schema[checks]
   return isType(value) && obeys(value as never)
 })
 
-// Nor does it find the same item twice at a price that a request may cost: its hash of a string takes BigInts by the byte.
+// And TypeBox's search for duplicates costs more than a request should: it hashes strings with BigInts, byte by byte.
 TypeRegistry.Set<ListSchema>('List', ({ items, minItems = 0, maxItems }, value) => {
   if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return false
   return value.every((item) => Check(items, item)) && new Set(value).size === value.length
@@ -36,7 +36,7 @@ TypeRegistry.Set<ListSchema>('List', ({ items, minItems = 0, maxItems }, value) 
 
 type ListSchema = TSchema & { items: TSchema; minItems?: number; maxItems: number }
 
-/** Strings or numbers, none of them twice. */
+/** Strings or numbers, without duplicates. */
 export function list<T extends string | number>(
   items: ReturnType<typeof checked<T>>,
   options: { minItems?: number; maxItems: number; examples: NoInfer<T>[][]; description?: string },
@@ -49,14 +49,14 @@ function checked<T>(jsonSchema: Record<string, unknown>, check: Checks) {
   return t.Unsafe<T>({ ...jsonSchema, [Kind]: 'Checked', [checks]: check } as Parameters<typeof t.Unsafe>[0])
 }
 
-/** The type and rule that a schema states for error messages, if it is one of ours. */
+/** The type and rule that a schema states for error messages, if the schema is one of ours. */
 export function checksOf(schema: TSchema): Checks | undefined {
   return (schema as Partial<CheckedSchema>)[checks]
 }
 
 const isString = (value: unknown): value is string => typeof value === 'string'
 
-/** Strings of which the length counts in characters (code points), as in JSON Schema. */
+/** Strings whose length counts in characters (code points), as in JSON Schema. */
 export function text(options: {
   minLength?: number
   maxLength: number
@@ -82,7 +82,7 @@ export function text(options: {
   )
 }
 
-/** In characters, of which a string has at least half as many as UTF-16 units: a long one need not be counted. */
+/** In characters, of which a string has at least half as many as UTF-16 units: long ones need not be counted. */
 function hasLength(value: string, minimum: number, maximum: number): boolean {
   if (value.length > 2 * maximum) return false
   const length = [...value].length
@@ -92,8 +92,8 @@ function hasLength(value: string, minimum: number, maximum: number): boolean {
 const LABEL = { minLength: 1, maxLength: 100 }
 
 /**
- * A label for people: 1 to 100 characters, none of them a control character or half a surrogate pair. What reverses the
- * text around it (CVE-2021-42574) or shows nothing at all could pass for another label, in a list and on a terminal.
+ * A label for people: 1 to 100 characters, without control characters and halves of surrogate pairs. Characters that
+ * reverse text (CVE-2021-42574) or are invisible could make it pass for another label, in a list or on a terminal.
  */
 export function label(examples: string[]) {
   return text({
@@ -116,7 +116,7 @@ const labelFaults = [
   },
 ]
 
-/** A string out of a fixed list. */
+/** A string from a fixed list. */
 export function choice<const Values extends readonly string[]>(values: Values, description?: string) {
   return checked<Values[number]>(
     {
@@ -134,14 +134,14 @@ export function choice<const Values extends readonly string[]>(values: Values, d
   )
 }
 
-/** A time in a request: RFC 3339 with an offset, the calendar checked. */
+/** A time in a request: RFC 3339 with an offset and a real calendar date. */
 export function timestampIn() {
   const rule = 'must be an RFC 3339 date-time with an offset, such as 2027-12-31T23:59:59Z'
   return text({
     maxLength: 64,
     format: 'date-time',
     examples: ['2027-12-31T23:59:59Z'],
-    // A query that is not encoded has a space where the offset's plus was.
+    // In a query that was not encoded, the plus of the offset has become a space.
     rule: (value) => (/^\S+ \d\d:\d\d$/.test(value) ? `${rule}; in a URL, write the + of an offset as %2B` : rule),
     obeys: (value) => parseTimestamp(value) !== undefined,
   })
@@ -153,7 +153,7 @@ export const timestampOut = () => t.String({ format: 'date-time', examples: ['20
 /** In a response; see `nullableIn`. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => t.Union([schema, t.Null()])
 
-/** In a request: what one of our schemas takes, or null. A union of TypeBox has no words for what is neither. */
+/** In a request: what one of our schemas takes, or null. A TypeBox union has no message for a value that is neither. */
 export function nullableIn<T>(schema: ReturnType<typeof checked<T>>, options: { examples: T[]; description: string }) {
   const { type, isType, rule, obeys } = (schema as unknown as CheckedSchema)[checks]
   return checked<T | null>(
@@ -193,7 +193,7 @@ export function idIn(examples: number[]) {
   )
 }
 
-/** A whole number in a response. Not `t.Integer`, which Elysia widens to take text as well. */
+/** A whole number in a response. Not `t.Integer`, which Elysia widens to accept text. */
 export const integerOut = (options: { minimum: number; examples: number[]; description?: string }) =>
   t.Unsafe<number>({ type: 'integer', ...options })
 
@@ -213,16 +213,16 @@ export function integerText(options: { minimum?: number; maximum?: number; descr
   )
 }
 
-/** An id in a path. One that no row can have is 404, like every unknown id. */
+/** An id in a path. One that no row can have is a 404, like every unknown id. */
 export const idParams = (description: string) => closed({ id: integerText({ description }) })
 
-/** The number behind an `integerText`. Beyond 2^53 it names no row: see `idParams`. */
+/** The number behind an `integerText`. Beyond 2^53 it matches no row: see `idParams`. */
 export function toInteger(value: string): number {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : -1
 }
 
-/** An object that takes no other fields: a mistyped `expire_at` must not make an everlasting key. */
+/** An object without other fields: a mistyped `expire_at` must not create a key that never expires. */
 export const closed = <Properties extends Record<string, TSchema>>(properties: Properties) =>
   t.Object(properties, { additionalProperties: false })
 
@@ -232,7 +232,7 @@ export function emailAddress() {
     maxLength: EMAIL_LENGTH,
     examples: ['ada@example.com'],
     rule: `must be an email address of at most ${EMAIL_LENGTH} characters, in ASCII`,
-    // Blanks around it are a slip of pasting or of a keyboard; a line break is none.
+    // Spaces around it are a slip of the keyboard or of pasting; a line break is not.
     obeys: (value) => isEmailAddress(/[\r\n]/.test(value) ? value : value.trim()),
   })
 }

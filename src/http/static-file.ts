@@ -1,10 +1,10 @@
-/** Serves files as they are: compressed once, tagged by their content, cached by clients until they change. */
+/** Serves fixed files: compressed once, tagged by content, cached by clients until they change. */
 import { matchesTag } from './conditional.ts'
 import { type Coding, codedTag, compress, preferredCoding } from './content-coding.ts'
 import type { RequestContext } from './request-context.ts'
 
 export type StaticFile = {
-  /** Names the content, for a URL that may be kept for ever: see `send`. */
+  /** Identifies the content, for a URL that can be cached forever: see `send`. */
   version(): Promise<string>
   /**
    * Answers with the file, or with 304.
@@ -17,16 +17,16 @@ export type StaticFile = {
 export type StaticFileOptions = {
   contentType: string
   contentSecurityPolicy: string
-  /** Called when somebody asks: the start need not wait for it, and what is sent compressed need not stay in memory. */
+  /** Called on demand: startup need not wait for it, and what is sent compressed need not stay in memory. */
   load(): Promise<Uint8Array | string>
-  /** Whether it is compressed already, as images are. */
+  /** Whether the content is already compressed, as images are. */
   isCompressed?: boolean
 }
 
 const IMMUTABLE = 'max-age=31536000, immutable'
-/** Kept, but asked for each time: a new version must show at once. */
+/** Cached but revalidated each time: a new version must show at once. */
 const REVALIDATED = 'no-cache'
-/** Of the SHA-256 in hex. */
+/** Characters of the SHA-256 in hex. */
 const VERSION_LENGTH = 16
 
 export function staticFile({ contentType, contentSecurityPolicy, load, isCompressed }: StaticFileOptions): StaticFile {
@@ -38,7 +38,7 @@ export function staticFile({ contentType, contentSecurityPolicy, load, isCompres
     return hash
   }
 
-  /** Once for all clients that ask at the same time. */
+  /** Once for all concurrent clients. */
   function compressed(coding: Coding): Promise<Uint8Array> {
     let body = coded.get(coding)
     if (!body) {
@@ -59,7 +59,7 @@ export function staticFile({ contentType, contentSecurityPolicy, load, isCompres
       const etag = `"${await hashOf()}"`
       const isKnown = matchesTag(request.headers.get('if-none-match'), etag)
       const body = isKnown ? null : await (coding === undefined ? load() : compressed(coding))
-      // Only now: an error of what is above has headers of its own.
+      // Not earlier: an error above has its own headers.
       responseHeaders.set('etag', coding === undefined ? etag : codedTag(etag, coding))
       responseHeaders.set('cache-control', asked === (await version()) ? IMMUTABLE : REVALIDATED)
       responseHeaders.set('content-security-policy', contentSecurityPolicy)

@@ -1,4 +1,4 @@
-/** Answers a request that has an Idempotency-Key once (draft-ietf-httpapi-idempotency-key-header). */
+/** Answers a request with an Idempotency-Key once (draft-ietf-httpapi-idempotency-key-header). */
 
 import type { Caller } from '../../core/actor.ts'
 import { AppError } from '../../core/errors.ts'
@@ -13,18 +13,18 @@ import type { Idempotency } from './kept-answers.ts'
 export type Creation<Result, Data> = {
   toData(result: Result): Data
   /**
-   * Asked before a repetition is answered, where what was created can go to somebody else. Throws what the caller is told who
-   * may not see it now.
+   * Checked before a replay, for resources that can change owner. Throws the error for a caller who may no longer see
+   * the resource.
    */
   requireVisible?(data: Data): Promise<void>
-  /** What a repetition is told where the answer holds a secret that must not be kept: how to get on without it. */
+  /** What a replay gets when the response holds a secret that must not be kept: how to go on without it. */
   insteadOfSecret?(result: Result): string
 }
 
 /** Everything that a request asks for. */
 type Request = { caller: Caller; context: RequestContext; query: object; body?: unknown }
 
-/** Answers with what `work` created; a repetition with the same Idempotency-Key is answered the same again, and creates nothing. */
+/** Answers with what `work` created; a repeat with the same Idempotency-Key gets the same response, creating nothing. */
 export type AnswerOnce = <Result, Data>(
   operation: { message: string; status: 200 | 201 },
   request: Request,
@@ -32,7 +32,7 @@ export type AnswerOnce = <Result, Data>(
   creation: Creation<Result, Data>,
 ) => Promise<string | Envelope<unknown>>
 
-/** The longest key that is taken, in characters. */
+/** The longest key accepted, in characters. */
 export const MAX_KEY_LENGTH = 255
 /** A string as structured fields write it (RFC 9651 §3.3.3), or the bare word that most clients send. */
 const KEY = /^(?:"((?:[ !#-[\]-~]|\\["\\])+)"|([!#-+\--:<-~]+))$/
@@ -68,7 +68,7 @@ export function createAnswerOnce({ once }: Idempotency): AnswerOnce {
   }
 }
 
-/** Where to find what was created (RFC 9110 §15.3.2): beneath what made it, by its id. */
+/** Names the new resource (RFC 9110 §15.3.2): below the path that created it, by its id. */
 function tellLocation({ request, path, responseHeaders }: RequestContext, data: unknown): void {
   responseHeaders.set('location', `${forwardedPrefix(request)}${path}/${(data as { id: number }).id}`)
 }
@@ -87,18 +87,18 @@ function readKey(header: string): string {
 }
 
 /**
- * Two requests that ask for the same have the same one, whichever fresh code they bring. Those of a key that is bound to a
- * subscription are kept apart, so that it is shown nothing beyond that.
+ * Requests for the same thing share a fingerprint, whichever fresh code they carry. A key bound to a subscription has
+ * its own, so it is shown nothing from outside.
  */
 function fingerprintOf({ caller, context, query, body }: Request): string {
   const bound = boundSubscriptionOf(caller)
-  // What a key does about itself is about another one with each key.
+  // What a key does to itself means something else for each key.
   const self =
     caller.rights.access === 'key' && caller.credential.kind === 'api_key' ? caller.credential.keyId : undefined
   return sha256(JSON.stringify([context.request.method, context.path, query, body, bound, self], canonical))
 }
 
-/** For `JSON.stringify`: fields in one order, whatever order the client sent them in, and no fresh code. */
+/** A replacer for `JSON.stringify`: sorts fields, whatever order the client sent, and drops fresh codes. */
 function canonical(name: string, value: unknown): unknown {
   if (name === 'totp_code') return undefined
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value

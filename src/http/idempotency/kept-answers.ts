@@ -1,4 +1,4 @@
-/** Keeps the response to a creation for a day, so that a request repeated with its Idempotency-Key creates nothing. */
+/** Keeps the response to a creation for a day, so that a repeat with the same Idempotency-Key creates nothing. */
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { createDailyBudget } from '../../core/daily-budget.ts'
@@ -8,27 +8,27 @@ import { countUpTo } from '../../db/count.ts'
 import type { Conclude, Queries, ReadStore } from '../../db/store.ts'
 import { idempotentAnswers } from '../../db/tables.ts'
 
-/** A request that its client may send again (draft-ietf-httpapi-idempotency-key-header). */
+/** A request that its client may repeat (draft-ietf-httpapi-idempotency-key-header). */
 export type RepeatableRequest = {
   userId: number
-  /** SHA-256 of the key that the client chose, in hex. */
+  /** SHA-256 of the client's key, in hex. */
   keyHash: string
-  /** SHA-256 of everything that the request asks for, in hex. */
+  /** SHA-256 of everything the request asks for, in hex. */
   fingerprint: string
 }
 
-/** What a repetition gets: the same body, or what to do where that held a secret that is kept nowhere. */
+/** What a repeat gets: the same body, or advice if that held a secret that is not kept anywhere. */
 export type KeptAnswer = { body: string } | { conflict: string }
 
 export type Idempotency = ReturnType<typeof createIdempotency>
 
 const TTL_MS = 24 * 60 * 60 * 1000
-/** Kept for a user at a time: an hour and a half of creating as fast as the rate limit allows. */
+/** Kept per user at a time: an hour and a half of creating as fast as the rate limit allows. */
 const MAX_ANSWERS = 10_000
-/** Of all answers that are kept for a user in a day: a site has room for many long names, and can be deleted and created again. */
+/** All responses kept per user and day: a site has room for many long names, and can be deleted and recreated. */
 const MAX_MEGABYTES = 8
 const MEGABYTE = 1_000_000
-/** Expired answers deleted when one is added. */
+/** Expired responses deleted whenever one is added. */
 const SWEEP = 20
 
 const isAnswer = ({ userId, keyHash }: { userId: number; keyHash: string }) =>
@@ -37,7 +37,7 @@ const isAnswer = ({ userId, keyHash }: { userId: number; keyHash: string }) =>
 export type IdempotencyOptions = {
   store: ReadStore
   clock: Clock
-  /** What expired before may be deleted for good. */
+  /** Rows that expired before this may be deleted for good. */
   deletableBefore(): number
   secretBox: SecretBox
 }
@@ -45,7 +45,7 @@ export type IdempotencyOptions = {
 export function createIdempotency({ store, clock, deletableBefore, secretBox }: IdempotencyOptions) {
   const budget = createDailyBudget(clock)
 
-  /** @throws AppError `conflict` when the key stands for another request */
+  /** @throws AppError `conflict` when the key belongs to another request */
   async function find({ userId, keyHash, fingerprint }: RepeatableRequest): Promise<KeptAnswer | undefined> {
     const [row] = await store.read
       .select()
@@ -64,7 +64,7 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
     return JSON.parse(secretBox.open(row.answer, contextOf(row)))
   }
 
-  /** @throws Error when the key is there already, which rolls back what was just done a second time */
+  /** @throws Error when the key exists already, which rolls back work done a second time */
   async function keep(tx: Queries, request: RepeatableRequest, answer: KeptAnswer): Promise<void> {
     const now = clock.now()
     const expired = await tx
@@ -73,7 +73,7 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
       .where(lte(idempotentAnswers.expiresAt, deletableBefore()))
       .limit(SWEEP)
     for (const stale of expired) await tx.delete(idempotentAnswers).where(isAnswer(stale))
-    // Where the clock cannot be believed, only the one that stands in the way.
+    // While the clock cannot be trusted, only the row that is in the way.
     await tx.delete(idempotentAnswers).where(and(isAnswer(request), lte(idempotentAnswers.expiresAt, now)))
     const isLive = and(eq(idempotentAnswers.userId, request.userId), gt(idempotentAnswers.expiresAt, now))
     const live = tx.select({ one: sql`1` }).from(idempotentAnswers).where(isLive)
@@ -92,10 +92,10 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
 
   return {
     /**
-     * Does `work` unless the request was answered before. Only success is kept: after an error, the client may try again.
+     * Does `work` unless the request was answered before. Only success is kept: after an error, the client may retry.
      *
-     * @param work hands what it created to `conclude`, in its transaction
-     * @returns the answer, and whether it is that of an earlier request
+     * @param work passes what it created to `conclude`, in its transaction
+     * @returns the result of `work`, or the response kept from an earlier request
      * @throws AppError `conflict`, and whatever `work` throws
      */
     async once<Result>(
@@ -114,7 +114,7 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
         if (!isKept) throw new Error('what was created was not handed to conclude')
         return { result }
       } catch (error) {
-        // Of two at once, the second may have failed for what the first has done.
+        // Of two at once, the second may have failed because of what the first did.
         const kept = await find(request)
         if (kept) return { kept }
         throw error
@@ -123,5 +123,5 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
   }
 }
 
-/** Binds an answer to its request: moved to another row it does not open. */
+/** Binds a response to its request: moved to another row, it does not open. */
 const contextOf = ({ userId, keyHash }: { userId: number; keyHash: string }) => `idempotency:${userId}:${keyHash}`
