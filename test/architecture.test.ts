@@ -317,3 +317,11 @@ test('files are named in kebab-case, and no folder is a drawer for everything', 
   expect(files.filter((file) => !/^src(\/[a-z0-9-]+)+\.ts$/.test(file))).toEqual([])
   expect(files.filter((file) => /utils?|helpers?|common|manager|misc/.test(file))).toEqual([])
 })
+
+test('only what is in test/e2e starts the program, a browser or a proxy', () => {
+  const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync(root)]
+  const starts = (file: string) =>
+    /harness\/(authority|binary|browser|checkout|proxies|strace|terminal)\.ts'/.test(sourceOf(file))
+  expect(tests.filter(starts).length).toBeGreaterThan(30)
+  expect(tests.filter((file) => starts(file) && !file.startsWith('test/e2e/'))).toEqual([])
+})

@@ -10,7 +10,7 @@ import { mapWalIndex } from '../../src/db/sqlite/fast/wal-index.ts'
 import type { WalIndex } from '../../src/db/sqlite/wal-index.ts'
 import { openFile } from '../../src/system/open-files.ts'
 import { DISK_THREAD } from '../../src/threads.ts'
-import { until } from '../harness/binary.ts'
+import { until } from '../harness/until.ts'
 
 let directory: string
 let writer: Database

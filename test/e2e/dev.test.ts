@@ -3,8 +3,8 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../harness/binary.ts'
 import { checkOut } from '../harness/checkout.ts'
+import { until } from '../harness/until.ts'
 
 setDefaultTimeout(600_000)
 

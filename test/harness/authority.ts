@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../src/core/clock.ts'
 import { ownCertificate } from '../../src/tls/certificate.ts'
-import { until } from './binary.ts'
 import { freePort } from './port.ts'
+import { until } from './until.ts'
 
 /** From Debian's package pebble. */
 export const pebbleIsInstalled = Bun.which('pebble') !== null && Bun.which('pebble-challtestsrv') !== null

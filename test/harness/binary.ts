@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Answer, RequestOptions } from './panel.ts'
+import { DEADLINE_MS, until } from './until.ts'
 import { workaroundEnvironment } from './workarounds.ts'
 
 type Environment = Record<string, string>
@@ -16,24 +17,8 @@ const BINARY = join(REPOSITORY, 'dist/ncp')
 const SOURCES = ['src', 'deploy', 'drizzle', 'release', 'package.json', 'bun.lock', 'build.ts']
 /** Nothing of the developer's shell, no NCP_*, no proxy, no BUN_OPTIONS, and nothing of a panel on this machine. */
 const CLEAN_ENVIRONMENT: Environment = { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment }
-/** Far above what any step takes: it ends a test that hangs and decides nothing else. */
-const DEADLINE_MS = 100_000
 
 let built: Promise<void> | undefined
-
-/** Waits until `condition` gives something. @throws Error when the deadline passes first */
-export async function until<T>(
-  what: string,
-  condition: () => T | undefined | false | Promise<T | undefined | false>,
-): Promise<T> {
-  const deadline = performance.now() + DEADLINE_MS
-  for (;;) {
-    const result = await condition()
-    if (result !== undefined && result !== false) return result
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
-    await Bun.sleep(5)
-  }
-}
 
 /** A fresh directory with the binary and nothing else in it. */
 export async function install(prefix = 'ncp-binary-') {

@@ -1,5 +1,6 @@
 /** A command on a pseudo-terminal, as a person runs it: what the screen shows, and what is typed. */
-import { type Installation, until } from './binary.ts'
+import type { Installation } from './binary.ts'
+import { until } from './until.ts'
 import { workaroundEnvironment } from './workarounds.ts'
 
 type Options = {

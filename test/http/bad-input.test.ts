@@ -2,10 +2,10 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { request as startRequest } from 'node:http'
-import { until } from '../harness/binary.ts'
 import { type ConnectionAnswer, openConnection } from '../harness/connection.ts'
 import { usePanel } from '../harness/panel.ts'
 import { sendRaw } from '../harness/raw.ts'
+import { until } from '../harness/until.ts'
 
 const panel = await usePanel()
 const ada = await panel.customer()

@@ -3,8 +3,8 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { createPasswords } from '../../src/crypto/passwords.ts'
-import { until } from '../harness/binary.ts'
 import { usePanel } from '../harness/panel.ts'
+import { until } from '../harness/until.ts'
 
 const panel = await usePanel({ hasRealHashes: true })
 const ada = await panel.customer()

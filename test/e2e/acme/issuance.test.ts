@@ -4,8 +4,9 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
 import { type Authority, pebbleIsInstalled, startAuthority } from '../../harness/authority.ts'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { openConnection, servedCertificate } from '../../harness/connection.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

@@ -13,8 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { TOTP } from 'otpauth'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { PASSWORD } from '../../harness/panel.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

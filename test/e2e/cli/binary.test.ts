@@ -6,8 +6,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeF
 import { connect, createServer } from 'node:net'
 import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
-import { type Installation, install, type Output, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type Output, type RunningBinary } from '../../harness/binary.ts'
 import { PASSWORD } from '../../harness/panel.ts'
+import { until } from '../../harness/until.ts'
 import { disableWorkarounds } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { X509Certificate } from 'node:crypto'
 import { chownSync, statSync } from 'node:fs'
-import { type Installation, install, until } from '../../harness/binary.ts'
+import { type Installation, install } from '../../harness/binary.ts'
 import { servedCertificate } from '../../harness/connection.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

@@ -16,10 +16,11 @@ import {
 import { join } from 'node:path'
 import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
-import { type Installation, install, until } from '../../harness/binary.ts'
+import { type Installation, install } from '../../harness/binary.ts'
 import { freePort } from '../../harness/port.ts'
 import { installed, PROXY_PATH } from '../../harness/proxies.ts'
 import { startSmtp } from '../../harness/smtp.ts'
+import { until } from '../../harness/until.ts'
 import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.

@@ -3,12 +3,13 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { closeSync, copyFileSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { canFakeTime, canMount, makeReadOnly, smallDisk, wrongClock } from '../../harness/faults.ts'
 import { startSmtp } from '../../harness/smtp.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(600_000)
 
 const ADMIN = 'admin@localhost'
 const PLAIN = ['--no-tls']

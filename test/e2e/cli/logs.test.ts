@@ -3,8 +3,9 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { TOTP } from 'otpauth'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { type ReceivedMail, type Smtp, startSmtp } from '../../harness/smtp.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

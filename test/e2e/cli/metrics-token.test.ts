@@ -1,8 +1,9 @@
 /** The token of the metrics, on the compiled binary: which requests may read them, and that the token stays a secret. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { sendRaw } from '../../harness/raw.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { sendRaw } from '../../harness/raw.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

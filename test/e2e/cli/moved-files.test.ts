@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(600_000)
 
 const SERVE = ['--no-tls']
 const REASON = 'Not ready: database files were moved, deleted or replaced'

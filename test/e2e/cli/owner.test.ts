@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(600_000)
 
 /** Nobody but root can give files away. */
 const OWNER = process.getuid?.() === 0 ? 12_345 : (process.getuid?.() ?? 0)

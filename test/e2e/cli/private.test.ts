@@ -6,7 +6,7 @@ import { type Installation, install } from '../../harness/binary.ts'
 import { canMount, smallDisk } from '../../harness/faults.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(600_000)
 
 let here: Installation
 const cleanUp: (() => void)[] = []

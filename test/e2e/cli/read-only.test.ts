@@ -7,7 +7,7 @@ import { canFailDisk, failingDisk } from '../../harness/faults.ts'
 import { canTrace, refuseWrites } from '../../harness/strace.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(600_000)
 
 const NO_LIMITS = { NCP_LIMIT_USER: '1000000', NCP_LIMIT_LOGIN: '1000', NCP_LIMIT_ANONYMOUS: '1000000' }
 const SERVE = ['--no-tls', '--data', 'disk/data']

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { type Installation, install } from '../../harness/binary.ts'
 
 // A first run compiles the binary.
-setDefaultTimeout(60_000)
+setDefaultTimeout(600_000)
 
 let here: Installation
 beforeEach(async () => {

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { until } from '../../harness/binary.ts'
 import { canTrace, failSyncs, watchCalls } from '../../harness/strace.ts'
+import { until } from '../../harness/until.ts'
 
 const PROGRAM = resolve(import.meta.dir, '../../harness/store-process.ts')
 /** More than the log gets before it is moved into the database. */

@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { openConnection, servedCertificate } from '../../harness/connection.ts'
+import { until } from '../../harness/until.ts'
 import { allWorkarounds } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.

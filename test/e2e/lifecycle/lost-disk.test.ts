@@ -1,8 +1,9 @@
 /** The compiled binary on a disk that fails to keep what is written: it confirms nothing more, says so, and ends. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { canTrace, failSyncs } from '../../harness/strace.ts'
+import { until } from '../../harness/until.ts'
 import { withDiskThread, workaroundEnvironment } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.

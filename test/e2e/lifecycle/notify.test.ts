@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { probe } from '../../../src/db/probe.ts'
 import { openStore } from '../../../src/db/sqlite/store.ts'
 import { startHeartbeat } from '../../../src/lifecycle/heartbeat.ts'
-import { type Installation, install, until } from '../../harness/binary.ts'
+import { type Installation, install } from '../../harness/binary.ts'
 import { createTestLog } from '../../harness/log.ts'
 import { type NotifySocket, openNotifySocket } from '../../harness/notify-socket.ts'
+import { until } from '../../harness/until.ts'
 import { allWorkarounds, mapsIndex } from '../../harness/workarounds.ts'
 
 // A first run compiles the binary.

@@ -1,7 +1,8 @@
 /** SIGHUP for a compiled panel: the log level holds at once, a broken file changes nothing. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

@@ -1,7 +1,8 @@
 /** The end of the compiled panel: SIGTERM with requests in flight, and whoever has no patience for them. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { type Connection, openConnection } from '../../harness/connection.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

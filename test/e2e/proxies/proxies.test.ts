@@ -2,9 +2,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Installation, install, type RunningBinary, until } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { freePort } from '../../harness/port.ts'
 import { type Asked, ask, CLIENT, commandOf, installed, PROXY_PATH, type ProxyName } from '../../harness/proxies.ts'
+import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)
