@@ -43,6 +43,7 @@ export function createApp(panel: Panel, peerAddress: (request: Request) => strin
       peerAddress,
       clientAddress,
       authenticate: credentials.authenticate,
+      version: panel.store.version,
       clock,
       newResponseHeaders: createResponseHeaders({ ...strictTransport(config), ...(cors && variesByOrigin) }),
       cors,

@@ -146,7 +146,7 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
       policies: createPolicies(config),
       clientAddress: createClientAddress(parseRanges(config.trustedProxies), log),
       idempotency: createIdempotency({ store, clock, deletableBefore, secretBox }),
-      pages: createPageCache(store),
+      pages: createPageCache(),
       requests: createRequestCounters(),
       /** The certificate that is served; undefined over plain HTTP. */
       certificate: {

@@ -72,6 +72,17 @@ test('services and everything below know no Elysia', () => {
   expect(below.filter((file) => /from '(elysia|@elysiajs\/[^']+)'/.test(sourceOf(file)))).toEqual([])
 })
 
+test('the version of the store is asked once a request, by the gate', () => {
+  expect(files.filter((file) => /\bstore\.version\b/.test(sourceOf(file)))).toEqual([
+    // Handed to the gate.
+    'src/app.ts',
+    // Once more for a credential whose request has taken its time to arrive.
+    'src/features/account/credentials/credentials.ts',
+    // Outside of requests too, and where what a request wants is not remembered.
+    'src/settings/stored.ts',
+  ])
+})
+
 test('only config/load.ts reads the environment', () => {
   expect(files.filter((file) => /process\.env|Bun\.env|import\.meta\.env/.test(sourceOf(file)))).toEqual([
     'src/config/load.ts',

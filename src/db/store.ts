@@ -1,5 +1,6 @@
 /** The database behind two words, `read` and `write`. Nothing above `db/` knows which engine it is. */
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import type { Awaitable } from '../core/awaitable.ts'
 import type { Durations } from '../core/durations.ts'
 import type * as tables from './tables.ts'
 
@@ -35,8 +36,8 @@ export type Store = {
   durable(): Promise<void> | undefined
   /** What keeps writes from being confirmed, for strangers too; undefined when nothing does. */
   trouble(): string | undefined
-  /** Moves at every commit of any process: what is cached from the store is valid for one version. */
-  version(): number
+  /** Moves at every commit of any process: what is cached from the store is valid for one version. Asked once a request. */
+  version(): Awaitable<number>
   /** How long writes waited for their turn and for the lock. */
   readonly waits: Durations
   /** Bytes of the files. */

@@ -1,10 +1,13 @@
 /** Remembers what was read from the store for one version of it. */
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Store } from './store.ts'
 
 export type VersionCache<Value> = {
-  /** Gives what is remembered, at once; or loads and remembers it. What `load` doesn't find (undefined) is looked for again. */
-  get<Found extends Value | undefined>(key: string, load: () => Promise<Found>): Awaitable<Found>
+  /**
+   * Gives what is remembered, at once; or loads and remembers it. What `load` does not find (undefined) is looked for again.
+   *
+   * @param version the store's, read before this call: what is loaded under it can only be as new or newer
+   */
+  get<Found extends Value | undefined>(version: number, key: string, load: () => Promise<Found>): Awaitable<Found>
 }
 
 /**
@@ -15,7 +18,6 @@ export type VersionCache<Value> = {
  * @param weigh the weight of an entry: without it each weighs 1; one that is heavier than all may be is not kept
  */
 export function createVersionCache<Value>(
-  store: Pick<Store, 'version'>,
   capacity: number,
   weigh: (value: Value) => number = () => 1,
 ): VersionCache<Value> {
@@ -45,8 +47,8 @@ export function createVersionCache<Value>(
   }
 
   return {
-    get<Found extends Value | undefined>(key: string, load: () => Promise<Found>): Awaitable<Found> {
-      const now = store.version()
+    get<Found extends Value | undefined>(now: number, key: string, load: () => Promise<Found>): Awaitable<Found> {
+      // Also for an older one, of a request that was overtaken: what it loads is newer than its version says.
       if (now !== version) {
         restart()
         version = now

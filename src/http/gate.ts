@@ -37,7 +37,9 @@ export type GateOptions = {
   peerAddress(request: Request): string | undefined
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
   /** Identifies the caller; a rejection for an unknown, forged, expired or revoked credential or a disabled user. */
-  authenticate(bearer: string, address: string): Awaitable<Principal | Rejection>
+  authenticate(bearer: string, address: string, version: number): Awaitable<Principal | Rejection>
+  /** The version of the store. */
+  version(): Awaitable<number>
   clock: Clock
   newResponseHeaders: NewResponseHeaders
   /** Undefined if pages of other origins may not call. */
@@ -134,7 +136,11 @@ export function gate(options: GateOptions): Fetch {
     if (authorization === null) return undefined
     context.credentialSent = true
     const bearer = readBearer(authorization)
-    return bearer === undefined ? wrongHeader : options.authenticate(bearer, context.client.address)
+    if (bearer === undefined) return wrongHeader
+    return whenKnown(options.version(), (version) => {
+      context.version = version
+      return options.authenticate(bearer, context.client.address, version)
+    })
   }
 
   function admit(
@@ -164,6 +170,7 @@ export function gate(options: GateOptions): Fetch {
       route: routeOf(path),
       client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),
       credentialSent: false,
+      version: 0,
       principal: undefined,
       rejection: undefined,
       caller: undefined,

@@ -1,21 +1,19 @@
 /** Caches list pages as sent, for one version of the store: most clients ask again for what has not changed. */
-
 import type { Caller } from '../core/actor.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import type { ReadStore } from '../db/store.ts'
 import { createVersionCache } from '../db/version-cache.ts'
 import type { SentPage } from './conditional.ts'
+import type { RequestContext } from './request-context.ts'
 
 export type PageCache = {
   /**
    * Returns the page of a list, synchronously if it is cached.
    *
-   * @param query everything in the request that affects the page
+   * @param request its `query` is everything that affects the page
    */
   get<Query extends object>(
     list: string,
-    caller: Caller,
-    query: Query,
+    request: { caller: Caller; context: RequestContext; query: Query },
     read: (caller: Caller, query: Query) => Promise<SentPage>,
   ): Awaitable<SentPage>
 }
@@ -27,16 +25,16 @@ const LARGE_CHARACTERS = 250_000
 /** Roughly what a cache entry takes besides its page. */
 const ENTRY_CHARACTERS = 500
 
-export function createPageCache(store: Pick<ReadStore, 'version'>): PageCache {
-  const pages = createVersionCache<SentPage>(store, MAX_CHARACTERS, ({ body }) =>
+export function createPageCache(): PageCache {
+  const pages = createVersionCache<SentPage>(MAX_CHARACTERS, ({ body }) =>
     body.length > LARGE_CHARACTERS ? Number.POSITIVE_INFINITY : body.length + ENTRY_CHARACTERS,
   )
   return {
-    get(list, caller, query, read) {
+    get(list, { caller, context, query }, read) {
       const { credential } = caller
       // By credential, not by user: one key of a user may see what another may not.
       const holder = credential.kind === 'jwt' ? `session ${credential.sessionId}` : `key ${credential.keyId}`
-      return pages.get(`${list} ${holder} ${JSON.stringify(query)}`, () => read(caller, query))
+      return pages.get(context.version, `${list} ${holder} ${JSON.stringify(query)}`, () => read(caller, query))
     },
   }
 }

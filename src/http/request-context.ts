@@ -17,6 +17,8 @@ export type RequestContext = {
   client: ClientAddress
   /** Whether an Authorization header was sent at all. */
   credentialSent: boolean
+  /** The version of the store under which the principal was read, and under which what is read for the request may be cached. */
+  version: number
   principal: Principal | undefined
   /** Why there is no principal although a credential was sent. */
   rejection: Rejection | undefined
@@ -56,6 +58,7 @@ const placeholder: RequestContext = {
   route: undefined,
   client: { address: 'unknown', group: 'unknown' },
   credentialSent: false,
+  version: 0,
   principal: undefined,
   rejection: undefined,
   caller: undefined,

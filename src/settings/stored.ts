@@ -13,10 +13,10 @@ export type StoredSettings = ReturnType<typeof createStoredSettings>
 
 /** Remembers the settings for as long as nothing is committed. */
 export function createStoredSettings(store: ReadStore) {
-  const cache = createVersionCache<SettingValues>(store, 1)
+  const cache = createVersionCache<SettingValues>(1)
 
   async function read(): Promise<SettingValues> {
-    return cache.get('settings', () => readSettings(store.read))
+    return cache.get(await store.version(), 'settings', () => readSettings(store.read))
   }
 
   return {

@@ -3,14 +3,14 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { copyFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { openStore } from '../../src/db/sqlite/store.ts'
-import type { Queries, Store } from '../../src/db/store.ts'
+import { openStore, type SqliteStore } from '../../src/db/sqlite/store.ts'
+import type { Queries } from '../../src/db/store.ts'
 import { settings, users } from '../../src/db/tables.ts'
 import { newDirectory } from '../harness/directory.ts'
 import { mapsIndex } from '../harness/workarounds.ts'
 
 let directory: string
-let store: Store
+let store: SqliteStore
 beforeEach(() => {
   directory = newDirectory()
   store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })

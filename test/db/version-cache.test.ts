@@ -8,11 +8,11 @@ let cache: VersionCache<string>
 beforeEach(() => {
   version = 1
   loads = []
-  cache = createVersionCache({ version: () => version }, 2)
+  cache = createVersionCache(2)
 })
 
 const get = (key: string, value: string | undefined = `${key}${version}`) =>
-  cache.get(key, async () => {
+  cache.get(version, key, async () => {
     loads.push(key)
     return value
   })
@@ -25,7 +25,7 @@ test('is loaded once a version', async () => {
 })
 
 test('is not what a load found that began in an older version', async () => {
-  const slow = cache.get('a', async () => {
+  const slow = cache.get(version, 'a', async () => {
     await Promise.resolve()
     return 'old'
   })
@@ -35,12 +35,21 @@ test('is not what a load found that began in an older version', async () => {
   expect(await get('a')).toBe('a2')
 })
 
+test('is loaded again for a request that was overtaken, and kept from those after it', async () => {
+  const older = version
+  version = 2
+  expect(await get('a')).toBe('a2')
+  expect(await cache.get(older, 'a', async () => 'newer')).toBe('newer')
+  expect(await get('a')).toBe('a2')
+  expect(loads).toEqual(['a', 'a'])
+})
+
 test('is nothing that was not found, and nothing that failed', async () => {
-  const nothing = () => cache.get('a', async () => void loads.push('a') as undefined)
+  const nothing = () => cache.get(version, 'a', async () => void loads.push('a') as undefined)
   await nothing()
   await nothing()
   expect(loads).toEqual(['a', 'a'])
-  await expect(cache.get('b', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  await expect(cache.get(version, 'b', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await get('b')).toBe('b1')
 })
 

@@ -39,6 +39,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
       route: undefined,
       client: { address: '203.0.113.7', group: '203.0.113.7' },
       credentialSent: true,
+      version: 0,
       principal,
       rejection: undefined,
       caller: undefined,

@@ -35,6 +35,9 @@ export type StoreOptions = {
 
 const noLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
+/** Of SQLite the version is known at once. */
+export type SqliteStore = Omit<Store, 'version'> & { version(): number }
+
 /**
  * Opens the database file, making and migrating it where needed.
  *
@@ -43,7 +46,7 @@ const noLog: Log = { info: () => undefined, warn: () => undefined, error: () => 
  * @throws Error when the file is newer than this program, damaged or locked, while a backup is being restored, or when a second
  * panel is opened
  */
-export function openStore(path: string, nowMs: number, options: StoreOptions = {}): Store {
+export function openStore(path: string, nowMs: number, options: StoreOptions = {}): SqliteStore {
   const { isNew = true, isPanel = false } = options
   let release: (() => void) | undefined
   try {
@@ -66,7 +69,7 @@ type OpenOptions = StoreOptions & {
   isLogDoubted: boolean
 }
 
-function open(path: string, nowMs: number, options: OpenOptions): Store {
+function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
   const { release, isLogDoubted, diskThread, mapsIndex = true, log = noLog, onLost = () => undefined } = options
   // SQLite would make the file 0644; its WAL and shared-memory files take the mode of the database file.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))

@@ -31,7 +31,7 @@ export type Credentials = ReturnType<typeof createCredentials>
 
 export function createCredentials(options: CredentialsOptions) {
   const { store, clock, verifyToken, isTwoFactorRequired, isSelfRotationAllowed, record } = options
-  const cache = createVersionCache<Principal>(store, CACHE_ENTRIES)
+  const cache = createVersionCache<Principal>(CACHE_ENTRIES)
 
   async function byToken(token: string): Promise<Principal | Rejection> {
     const claims = await verifyToken(token)
@@ -51,8 +51,7 @@ export function createCredentials(options: CredentialsOptions) {
     return { ...principal, credential: rest }
   }
 
-  /** As `authenticate`, without counting a use: for a request whose credential was counted before. */
-  function recognize(bearer: string): Awaitable<Principal | Rejection> {
+  function find(bearer: string, version: number): Awaitable<Principal | Rejection> {
     const isKey = bearer.startsWith('ncp_')
     if (isKey && !API_KEY.test(bearer)) return malformedKey
     const hash = isKey ? sha256(bearer) : ''
@@ -67,22 +66,25 @@ export function createCredentials(options: CredentialsOptions) {
       rejection = found
       return undefined
     }
-    return whenKnown(cache.get(cacheKey, load), (principal) =>
+    return whenKnown(cache.get(version, cacheKey, load), (principal) =>
       // Not cached: time passes without a commit.
       principal ? unexpired(principal, clock.now()) : rejection,
     )
   }
 
   return {
-    recognize,
+    /** As `authenticate`, without counting a use: for a request whose credential was counted before. */
+    recognize: (bearer: string): Awaitable<Principal | Rejection> =>
+      whenKnown(store.version(), (version) => find(bearer, version)),
 
     /**
      * @param address of the client
+     * @param version the store's, read before
      * @returns the principal, at once where it is remembered; a rejection for a credential that is malformed, unknown,
      * forged, expired, revoked or of a disabled user
      */
-    authenticate(bearer: string, address: string): Awaitable<Principal | Rejection> {
-      return whenKnown(recognize(bearer), (found) => {
+    authenticate(bearer: string, address: string, version: number): Awaitable<Principal | Rejection> {
+      return whenKnown(find(bearer, version), (found) => {
         // From where it may not be used it is recognised, so that its user learns why, and not used.
         if (!(found instanceof Rejection) && isUsableFrom(found.credential, address)) record(found.credential)
         return found

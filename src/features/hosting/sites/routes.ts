@@ -113,7 +113,7 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
   }
 
   function listSites({ caller, query, context }: Call<typeof operations.listSites>) {
-    const page = pages.get('sites', caller, query, readPage)
+    const page = pages.get('sites', { caller, context, query }, readPage)
     const send = pageSender(context, query)
     // In this form: Elysia reads the source, takes a call after `return` or `=>` for a promise, and would always wait.
     return page instanceof Promise ? page.then(send) : send(page)
