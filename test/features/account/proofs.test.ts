@@ -108,10 +108,16 @@ describe('a mailbox', () => {
   })
 
   test('that was the wrong one has nothing any more, once the operator has named another', async () => {
+    // Its emails wait, or the first could be sent before the second takes its place.
+    panel.smtp.behave('refuse')
     const body = { email: 'typo@example.net', name: 'New', role: 'admin' }
     const { id } = (await panel.post<{ id: number }>('/admin/users', await panel.admin(), body)).data
     const waiting = await panel.post<{ token: string }>(`/admin/users/${id}/activation`, await panel.admin())
+    await panel.services.outbox.deliver()
+    panel.smtp.behave('accept')
     await panel.services.emailChange.replace(operator, id, 'right@example.net')
+    // When it would have been tried again.
+    panel.clock.advance(60)
     expect(await panel.subjectsTo('typo@example.net')).toEqual(['Your email address was changed'])
     const confirm = { token: waiting.data.token, password: NEW_PASSWORD }
     expect((await panel.post('/auth/password-reset/confirm', undefined, confirm)).status).toBe(422)
