@@ -1,4 +1,4 @@
-/** The headers in the OpenAPI document: those an operation takes, and those of its responses. */
+/** The headers in the OpenAPI document: those operations take and those of their responses. */
 import { MAX_CONDITION_LENGTH } from '../http/conditional.ts'
 import { MAX_KEY_LENGTH } from '../http/idempotency/answer-once.ts'
 import type { RequestHeader } from '../http/operation.ts'
@@ -32,7 +32,7 @@ const text = (description: string, example: string, more: Json = {}) => ({
   schema: { type: 'string', examples: [example], ...more },
 })
 
-/** Of every response. */
+/** In every response. */
 const ofAll = {
   'X-Request-Id': text('Identifies the request in the log of the server', '0193a4c5-7b1e-7000-8000-000000000000'),
   'X-RateLimit-Limit': count('Maximum requests per time window', 120),
@@ -56,7 +56,7 @@ const ofAll = {
   },
 }
 
-/** Of some. */
+/** In some responses. */
 const ofSome = {
   'WWW-Authenticate': text(
     'RFC 6750 challenge. `error_description` has the reason if the secret was valid once',

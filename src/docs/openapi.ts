@@ -75,12 +75,12 @@ export async function openApiDocument(routes: AnyElysia): Promise<Document> {
   return tidy((await response.json()) as Document)
 }
 
-/** What the plugin leaves to do: it writes 3.0, three media types per body, and every schema in full at each use. */
+/** Fixes what the plugin leaves: it writes 3.0, three media types per body, and every schema in full at each use. */
 function tidy(document: Document): Document {
   const schemas: Json = {}
   const errors: Json = {}
   const ordered = inOrder(document.paths)
-  // The paths beside the API first: theirs are the errors that every operation has.
+  // Paths outside the API first: their errors are the ones that every operation has.
   for (const [, operations] of ordered.toSorted(([a], [b]) => Number(isOfApi(a)) - Number(isOfApi(b)))) {
     for (const [method, operation] of Object.entries(operations)) {
       tidyRequest(operation)
@@ -91,7 +91,7 @@ function tidy(document: Document): Document {
   const responses = extractTitled(errors, schemas)
   const components = { ...documentation.components, headers: headerComponents, responses, schemas }
   const { info, servers, tags } = document
-  // In the order in which somebody reads it.
+  // In reading order.
   return { openapi: '3.1.0', info, servers, tags, paths: paths as Document['paths'], components }
 }
 
@@ -100,7 +100,7 @@ const isOfApi = (path: string) => path.startsWith('/api/')
 /** What a reader calls first, whichever feature it belongs to. */
 const FIRST = ['/api/v1/auth/login', '/api/v1/auth/logout', '/api/v1/auth/me']
 
-/** As a reader needs them: by tag, and each as its routes are written down. */
+/** In reading order: by tag, then as the routes are declared. */
 function inOrder(paths: Document['paths']): [string, Record<string, Operation>][] {
   const order = [...new Set([...FIRST, ...Object.keys(paths)])]
   const tags = documentation.tags.map(({ name }) => name)
@@ -153,7 +153,7 @@ function tidyResponses(method: string, operation: Operation, errors: Json): void
   }
 }
 
-/** Puts a response that many operations give into `components`, named by the errors that it may hold. */
+/** Moves a response shared by many operations into `components`, named after the errors it can hold. */
 function share(response: Response, shared: Json): Response {
   const [media] = Object.values(response.content ?? {})
   const name = Object.keys(media?.examples ?? {})

@@ -11,7 +11,7 @@ import { openApiYaml } from './yaml.ts'
 
 const PATH = '/api/docs'
 
-/** Nothing is loaded from, or sent to, another origin. Swagger UI sets style attributes and has images in its CSS. */
+/** Nothing is loaded from or sent to another origin. Swagger UI sets style attributes and has images in its CSS. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -23,7 +23,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Its links are relative, so that they hold under whatever prefix a proxy serves it. */
+/** Links are relative, so they work under any prefix of a proxy. */
 const page = (versions: Record<'script' | 'start' | 'stylesheet' | 'icon', string>) => `<!doctype html>
 <html lang="en">
   <head>
@@ -51,13 +51,13 @@ const start = `SwaggerUIBundle({
 })
 `
 
-/** As the document names its own server: see `forwardedPrefix`. */
+/** As the server in the document: see `forwardedPrefix`. */
 const SERVER = /^( *- url: )\/$/m
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const YAML = 'application/yaml; charset=utf-8'
 
-/** What the page is made of, each loaded when somebody asks for it. */
+/** The parts of the page, each loaded on demand. */
 function files(readDocument: () => Promise<string>) {
   const file = (contentType: string, load: StaticFileOptions['load'], isCompressed = false) =>
     staticFile({ contentType, load, isCompressed, contentSecurityPolicy: CONTENT_SECURITY_POLICY })
@@ -86,7 +86,7 @@ function files(readDocument: () => Promise<string>) {
 
 type Context = { context: RequestContext; query: { v?: string } }
 
-/** @param described the routes that the document describes */
+/** @param described the routes that the document covers */
 export function docsRoutes(described: AnyElysia) {
   let text: Promise<string> | undefined
   function readDocument(): Promise<string> {
@@ -101,7 +101,7 @@ export function docsRoutes(described: AnyElysia) {
     const prefix = forwardedPrefix(context.request)
     if (prefix === '') return document.send(context)
     const load = async () => (await readDocument()).replace(SERVER, `$1${prefix}`)
-    // Anybody can make up prefixes: nothing is kept or compressed for them.
+    // Clients can make up prefixes: nothing is cached or compressed for them.
     const isCompressed = true
     return staticFile({ contentType: YAML, contentSecurityPolicy: CONTENT_SECURITY_POLICY, load, isCompressed }).send(
       context,
@@ -117,7 +117,7 @@ export function docsRoutes(described: AnyElysia) {
       .get(`${PATH}/swagger-ui.css`, sent(stylesheet), hidden)
       .get(`${PATH}/favicon.png`, sent(icon), hidden)
       .get(`${PATH}/openapi.yaml`, sendDocument, hidden)
-      // Browsers ask for it by themselves.
+      // Browsers request it on their own.
       .get('/favicon.ico', sent(icon), hidden)
       .get('/', ({ context }) => redirect(context, 'api/docs'), hidden)
       .get(`${PATH}/`, ({ context }) => redirect(context, '../docs'), hidden)

@@ -3,8 +3,8 @@
 type Json = { [key: string]: unknown }
 
 /**
- * A response as clients must read it: with fields and values that a later version adds. What is sent today is exact, and
- * the tests close these schemas again before they hold a response against them.
+ * A response as clients must read it: open to fields and values that a later version adds. What is sent today is exact,
+ * and the tests close these schemas again before checking a response against them.
  */
 export function openSchema(node: unknown): Json {
   const { additionalProperties, enum: values, const: only, properties, items, anyOf, ...schema } = node as Json
@@ -34,7 +34,7 @@ export function openSchema(node: unknown): Json {
   }
 }
 
-/** Moves each schema that has a title into `components` and leaves a reference. */
+/** Moves every titled schema into `components` and leaves a reference. */
 export function extractTitled(node: unknown, schemas: Json): unknown {
   if (Array.isArray(node)) return node.map((item) => extractTitled(item, schemas))
   if (typeof node !== 'object' || node === null) return node

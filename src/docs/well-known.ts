@@ -7,13 +7,13 @@ import { type RequestContext, requestContext } from '../http/request-context.ts'
 
 export type WellKnownOptions = {
   clock: Clock
-  /** Whom to tell of a hole, as a URI. */
+  /** Where to report a vulnerability, as a URI. */
   securityContact: string | undefined
-  /** Of the frontend. */
+  /** URL of the frontend. */
   publicUrl: string | undefined
 }
 
-/** RFC 9116 §2.5.5 wants less than a year: the file is made at each request, and a stale copy must be recognisable. */
+/** RFC 9116 §2.5.5 wants less than a year. The file is made for each request, and a stale copy must be recognisable. */
 const VALID_MS = 30 * 24 * 60 * 60 * 1000
 
 export function wellKnownRoutes({ clock, securityContact, publicUrl }: WellKnownOptions) {

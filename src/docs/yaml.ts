@@ -2,7 +2,7 @@
 import type { AnyElysia } from 'elysia'
 
 /**
- * Loads what makes the document when somebody asks for it: the start need not wait.
+ * Loads the generator only on demand, so that startup need not wait for it.
  *
  * @param routes the described routes; they are not called
  */
@@ -11,7 +11,7 @@ export async function openApiYaml(routes: AnyElysia): Promise<string> {
   return quoteTimes(Bun.YAML.stringify(await openApiDocument(routes), null, 2))
 }
 
-/** YAML 1.1, which many programs still read, makes dates of bare times; the examples of the document are strings. */
+/** YAML 1.1, which many programs still read, turns bare times into dates; the document's examples are strings. */
 function quoteTimes(yaml: string): string {
   return yaml.replaceAll(/(?<=^ *(?:- |[\w-]+: )+)\d{4}-\d\d-\d\d\S*$/gm, '"$&"')
 }

@@ -25,7 +25,7 @@ export type ProcessLog = RequestLog & {
 
 export type LogOptions = {
   level: LogLevel
-  /** `text` for people; a line is JSON otherwise. */
+  /** `text` for people; otherwise JSON lines. */
   format: 'json' | 'text'
   clock: Clock
   sink: LogSink
@@ -34,7 +34,7 @@ export type LogOptions = {
 export function createLog({ level, format, clock, sink }: LogOptions): ProcessLog {
   let threshold = LOG_LEVELS.indexOf(level)
   const render = format === 'text' ? toText : (line: string) => line
-  // Most lines of a busy server fall into the same millisecond.
+  // On a busy server, most lines fall into the same millisecond as the one before.
   let timeMs = Number.NaN
   let time = ''
 
@@ -52,7 +52,7 @@ export function createLog({ level, format, clock, sink }: LogOptions): ProcessLo
     return (fields: object, message: string): void => {
       if (rank < threshold) return
       const line = JSON.stringify({ time: timestamp(), level: of, msg: message, ...fields }, describeErrors)
-      // What JSON leaves as it is, a terminal that shows the log would obey.
+      // Some characters that JSON leaves unescaped would control the terminal that shows the log.
       sink.write(render(`${printable(line)}\n`))
     }
   }
@@ -64,7 +64,7 @@ export function createLog({ level, format, clock, sink }: LogOptions): ProcessLo
 
     request({ requestId, method, route, status, durationMs, userId, credential, client, rejected }, of) {
       if (LOG_LEVELS.indexOf(of) < threshold) return
-      // Put together by hand: at some 20 µs a request, a serialiser that knows nothing of these fields is a tenth of it.
+      // Built by hand: at some 20 µs a request, a serialiser that does not know these fields would take a tenth of it.
       sink.buffer(
         render(
           `{"time":"${timestamp()}","level":"${of}","msg":"request","requestId":"${requestId}","method":"${method}","route":"${route}","status":${status},"durationMs":${durationMs},"userId":${userId},"credential":"${credential}","client":"${client}"${rejected ? `,"rejected":"${rejected}"` : ''}}\n`,
@@ -78,10 +78,10 @@ export function createLog({ level, format, clock, sink }: LogOptions): ProcessLo
   }
 }
 
-/** A failed query tells its values, which are hashes, addresses and sealed seeds. */
+/** The message of a failed query includes its values: hashes, addresses and sealed seeds. */
 const QUERY_VALUES = /\nparams: [\s\S]*/
 
-/** An error's own properties are not those that matter. Its cause is where a query or a socket says what failed. */
+/** The properties that matter are not an error's own enumerable ones. Its cause says why a query or socket failed. */
 function describeErrors(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}`
   if (!(value instanceof Error)) return value

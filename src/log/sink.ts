@@ -2,25 +2,25 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 const FLUSH_MS = 500
-/** A batch, about. */
+/** Approximate size of a batch. */
 const BATCH_CHARACTERS = 32 * 1024
-/** What is kept while nothing can be written, such as on a full disk. Beyond that it is given up. */
+/** The most that is kept while nothing can be written, for example on a full disk; beyond this it is dropped. */
 const MOST_WAITING_CHARACTERS = 1024 * 1024
 const STANDARD_ERROR = 2
 
 export type LogSink = {
-  /** Writes now, after what waits, so that lines stay in order. */
+  /** Writes now, after any waiting lines, so that lines stay in order. */
   write(text: string): void
-  /** Writes within a second. A crash of the process can lose these lines, an orderly end cannot. */
+  /** Writes within a second. A crash can lose these lines, an orderly exit cannot. */
   buffer(text: string): void
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   flush(): void
-  /** Reopens the file after it was rotated away. @throws Error when it cannot be opened */
+  /** Reopens the file after log rotation. @throws Error when it cannot be opened */
   reopen(): void
 }
 
 /**
- * @param path a file to append to, made with mode 0600; undefined for standard error
+ * @param path a file to append to, created with mode 0600; undefined for standard error
  * @throws Error when the file cannot be opened
  */
 export function openLogSink(path: string | undefined): LogSink {
@@ -28,7 +28,7 @@ export function openLogSink(path: string | undefined): LogSink {
   let file = open()
   let waiting = ''
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** Whether something could not be written, and is tried again once a second only. */
+  /** Whether a write failed; it is then retried only twice a second. */
   let isStuck = false
   let isLossy = false
 
@@ -54,7 +54,7 @@ export function openLogSink(path: string | undefined): LogSink {
   function flushLater(): void {
     if (timer) return
     timer = setTimeout(flush, FLUSH_MS)
-    // A command that has done its work ends, and writes what waits as it does.
+    // A finished command may exit: it writes the waiting lines as it does.
     timer.unref()
   }
 
@@ -81,13 +81,13 @@ export function openLogSink(path: string | undefined): LogSink {
   }
 }
 
-/** @returns how many bytes were written: all, unless the reader is slow or gone, or the disk full */
+/** @returns how many bytes were written: all, unless the reader is slow or the disk is full */
 function writeAll(file: number, bytes: Buffer): number {
   let written = 0
   try {
     while (written < bytes.length) written += writeSync(file, bytes, written)
   } catch (error) {
-    // Nobody will ever read it.
+    // The reader is gone, and nobody will ever read it.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return bytes.length
   }
   return written

@@ -5,18 +5,18 @@ import type { Log } from './log.ts'
 
 const PAUSE_MS = 60_000
 
-/** @returns `log`, but that an `error` is left out within a minute of one with the same message and code; `omitted` counts those */
+/** @returns `log`, with each `error` that repeats one less than a minute old left out, and counted in `omitted` */
 export function sparing(log: Log, clock: Clock): Log {
   const told = new Map<string, { at: number; omitted: number }>()
 
   return {
     ...log,
     error(fields, message) {
-      // The codes of SQLite and the system are few.
+      // SQLite and the system have few error codes.
       const key = `${message} ${codeOf((fields as { err?: unknown }).err)}`
       const last = told.get(key)
       const now = clock.now()
-      // Also where the clock was put back.
+      // Even if the clock was set back.
       if (last && Math.abs(now - last.at) < PAUSE_MS) {
         last.omitted++
         return

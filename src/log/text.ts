@@ -5,7 +5,7 @@ const COLOURS: Record<string, string> = { debug: '\x1b[2m', info: '\x1b[36m', wa
 const DIM = '\x1b[2m'
 const RESET = '\x1b[0m'
 
-/** @param line a line of JSON with `time`, `level` and `msg` */
+/** @param line a JSON line with `time`, `level` and `msg` */
 export function toText(line: string): string {
   const { time, level, msg, err, ...fields } = JSON.parse(line)
   const rest = Object.entries(fields).map(([name, value]) => ` ${DIM}${name}=${RESET}${plain(value)}`)
@@ -13,7 +13,7 @@ export function toText(line: string): string {
   return `${time.slice(11, 23)} ${COLOURS[level]}${level.toUpperCase().padEnd(5)}${RESET} ${msg}${rest.join('')}${stack}\n`
 }
 
-/** Some of a field's text may come from a client or a mail server. */
+/** Parts of a field's text may come from a client or a mail server. */
 function plain(value: unknown, newline = ' '): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.split('\n').map(printable).join(newline)

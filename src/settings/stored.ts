@@ -6,12 +6,12 @@ import { settings } from '../db/tables.ts'
 import { createVersionCache } from '../db/version-cache.ts'
 import { defaultSettings, type SettingValues } from './table.ts'
 
-// Prepared: every login asks, after the commit of another, and every transaction of a caller may.
+// Prepared: every login reads them if something was committed since the last, and transactions of callers may too.
 const stored = prepare((queries) => queries.select().from(settings))
 
 export type StoredSettings = ReturnType<typeof createStoredSettings>
 
-/** Remembers the settings for as long as nothing is committed. */
+/** Caches the settings until the next commit. */
 export function createStoredSettings(store: ReadStore) {
   const cache = createVersionCache<SettingValues>(1)
 
@@ -22,30 +22,30 @@ export function createStoredSettings(store: ReadStore) {
   return {
     read,
 
-    /** Whether users of this role must have two-factor authentication on. */
+    /** Whether users of this role must have two-factor authentication enabled. */
     async isTwoFactorRequired(role: Role): Promise<boolean> {
       return requires(await read(), role)
     },
   }
 }
 
-/** As a transaction sees them, or the reading connection, without what is remembered. */
+/** As a transaction or the reading connection sees them, without the cache. */
 export async function readSettings(queries: Queries): Promise<SettingValues> {
   const rows = await stored.all(queries)
   return { ...defaultSettings, ...Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
 }
 
-/** Whether users of this role must have two-factor authentication on, as a transaction sees it. */
+/** Whether users of this role must have two-factor authentication enabled, as a transaction sees it. */
 export async function isTwoFactorRequired(queries: Queries, role: Role): Promise<boolean> {
   return requires(await readSettings(queries), role)
 }
 
-/** Whether creating an API key, rotating one and extending its life take a fresh code of the second factor. */
+/** Whether creating, rotating or extending an API key takes a fresh code of the second factor. */
 export async function isCodeRequired(queries: Queries): Promise<boolean> {
   return (await readSettings(queries)).requireCodeForApiKeys
 }
 
-/** Whether an API key that was created for it may rotate itself. */
+/** Whether API keys created for self-rotation may use it. */
 export async function isSelfRotationAllowed(queries: Queries): Promise<boolean> {
   return (await readSettings(queries)).apiKeySelfRotation
 }

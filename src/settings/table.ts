@@ -1,8 +1,8 @@
-/** Every setting of an installation, once: its name in the API, what it may be, and its default. */
+/** Every setting of an installation, declared once: its name in the API, its allowed values and its default. */
 import { LANGUAGES } from '../mail/wording.ts'
 
 type Common = {
-  /** What the setting is called outside: in the API and in the audit log. */
+  /** The setting's public name: in the API and in the audit log. */
   name: string
   description?: string
   /** Whether it protects credentials: an API key with scopes may not change it. */
@@ -22,7 +22,7 @@ export const settingTable = {
   jwtTtlSeconds: {
     name: 'jwt_ttl_seconds',
     kind: 'integer',
-    // A minute to 30 days.
+    // One minute to 30 days.
     minimum: 60,
     maximum: 2_592_000,
     default: 86_400,
@@ -117,7 +117,7 @@ type ValueOf<S extends Setting> = S extends { kind: 'integer' }
 
 export type SettingValues = { [Key in SettingKey]: ValueOf<Table[Key]> }
 export type SettingChanges = Partial<SettingValues>
-/** The same under the names that they have outside. */
+/** The same, under their public names. */
 export type NamedSettings = { [Key in SettingKey as Table[Key]['name']]: SettingValues[Key] }
 
 /** All rows of the table, in its order. */
@@ -127,7 +127,7 @@ export const defaultSettings = Object.fromEntries(
   settingEntries.map(([key, setting]) => [key, setting.default]),
 ) as SettingValues
 
-/** What is absent stays absent. */
+/** Absent settings stay absent. */
 export function nameSettings<Values extends SettingChanges>(values: Values) {
   const given = settingEntries.filter(([key]) => values[key] !== undefined)
   return Object.fromEntries(given.map(([key, { name }]) => [name, values[key]])) as Values extends SettingValues

@@ -24,7 +24,7 @@ export type Creation<Result, Data> = {
 /** Everything that a request asks for. */
 type Request = { caller: Caller; context: RequestContext; query: object; body?: unknown }
 
-/** Answers with what `work` created; a repeat with the same Idempotency-Key gets the same response, creating nothing. */
+/** Answers with what `work` created; a repeat with the same Idempotency-Key gets the same response. */
 export type AnswerOnce = <Result, Data>(
   operation: { message: string; status: 200 | 201 },
   request: Request,
