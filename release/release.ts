@@ -5,14 +5,15 @@ import manifest from '../package.json' with { type: 'json' }
 import { installAddons } from './addons.ts'
 import { compile } from './compile.ts'
 import { buildDeb } from './deb.ts'
+import { buildRpm } from './rpm.ts'
 import { billOfMaterials, type Program } from './sbom.ts'
 import { TARGETS, type Target } from './targets.ts'
 
 const DIRECTORY = 'dist/release'
 const RUNNABLE = 'dist/ncp'
 const PACKAGES = [
-  { target: 'linux-x64', debian: 'amd64' },
-  { target: 'linux-arm64', debian: 'arm64' },
+  { target: 'linux-x64', debian: 'amd64', rpm: 'x86_64' },
+  { target: 'linux-arm64', debian: 'arm64', rpm: 'aarch64' },
 ] as const
 
 const fileOf = (target: Target) => join(DIRECTORY, `ncp-${manifest.version}-${target}`)
@@ -30,9 +31,10 @@ for (const target of TARGETS) {
   programs.push({ path, inputs: await compile(path, target) })
   say(path)
 }
-for (const { target, debian } of PACKAGES) {
+for (const { target, debian, rpm } of PACKAGES) {
   const options = { binary: fileOf(target), runnable: RUNNABLE, directory: DIRECTORY, time }
   say(buildDeb(options, debian))
+  say(buildRpm(options, rpm))
 }
 writeFileSync(join(DIRECTORY, 'ncp.cdx.json'), `${billOfMaterials(programs, time * 1000)}\n`)
 writeFileSync(join(DIRECTORY, 'SHA256SUMS'), sums())

@@ -1,10 +1,9 @@
-/** What is published of a version: the same from the same commit, a package that Debian takes, all that is in it by name. */
+/** What is published of a version: the same from the same commit, for each kind of machine, and all that is in it by name. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import * as CDX from '@cyclonedx/cyclonedx-library'
 import manifest from '../../../package.json' with { type: 'json' }
 import { run } from '../../../src/cli/run.ts'
@@ -12,7 +11,6 @@ import { checkOut } from '../../harness/checkout.ts'
 
 /** Of the commit, in seconds since the epoch. */
 const TIME = 1_700_000_000
-const DEBIAN = process.arch === 'arm64' ? 'arm64' : 'amd64'
 /** What ELF calls the machine, and what its native code asks the loader for. */
 const MACHINES = {
   'linux-x64': { machine: 62, libc: 'libc.so.6', addon: '@node-rs/argon2-linux-x64-gnu' },
@@ -41,8 +39,8 @@ function release(name: string): string {
   return path('dist/release')
 }
 
-// Debian's tool; anywhere else there is nothing to try the package with.
-describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
+// A release has packages, and these are the tools that make them.
+describe.skipIf(!Bun.which('dpkg-deb') || !Bun.which('rpmbuild'))('of one commit', () => {
   let first: string
   beforeAll(() => {
     first = release('first')
@@ -94,53 +92,6 @@ describe.skipIf(!Bun.which('dpkg-deb'))('of one commit', () => {
       const user = database.query<{ hash: string }, []>('SELECT password_hash AS hash FROM users').get()
       // Its salts have 16 bytes, those of the runtime's own implementation 32.
       expect(user?.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[^$]{22}\$/)
-    })
-  })
-
-  describe('the Debian package', () => {
-    let deb: string
-    let tree: string
-    beforeAll(() => {
-      deb = join(first, `ncp_${manifest.version}_${DEBIAN}.deb`)
-      tree = join(workshop, 'tree')
-      run(['dpkg-deb', '--raw-extract', deb, tree], { cwd: workshop })
-    })
-    const read = (path: string) => readFileSync(join(tree, path), 'utf8')
-
-    test('has the program, a unit that starts it, its user and a configuration that an upgrade leaves alone', () => {
-      expect(run([join(tree, 'usr/bin/ncp'), 'version'], { cwd: workshop })).toBe(`${manifest.version}\n`)
-      expect(read('usr/lib/systemd/system/ncp.service')).toContain('\nExecStart=/usr/bin/ncp serve\n')
-      expect(read('usr/lib/sysusers.d/ncp.conf')).toContain('\nu ncp ')
-      expect(read('DEBIAN/conffiles')).toBe('/etc/ncp/ncp.toml\n')
-      expect(read('DEBIAN/control')).toContain(`\nVersion: ${manifest.version}\n`)
-      expect(gunzipSync(readFileSync(join(tree, 'usr/share/man/man1/ncp.1.gz'))).toString()).toContain('.TH NCP 1')
-      expect(read('usr/share/bash-completion/completions/ncp')).toContain('complete -F _ncp ncp')
-      run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')], {
-        cwd: workshop,
-      })
-    })
-
-    test('is root’s, can be read by all and written by nobody else', () => {
-      for (const line of run(['dpkg-deb', '--contents', deb], { cwd: workshop }).trim().split('\n')) {
-        expect(line).toMatch(/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /)
-      }
-    })
-
-    test.skipIf(!Bun.which('lintian'))('has nothing that Debian would object to', () => {
-      const { exitCode, stdout } = Bun.spawnSync(['lintian', '--allow-root', '--fail-on', 'error,warning', deb])
-      expect([stdout.toString(), exitCode]).toEqual(['', 0])
-    })
-
-    test('has a changelog that Debian’s tools read', () => {
-      const changelog = join(tree, 'usr/share/doc/ncp/changelog.gz')
-      const { stdout } = Bun.spawnSync(['sh', '-c', `zcat '${changelog}' | dpkg-parsechangelog -l - -S Version`])
-      expect(gunzipSync(readFileSync(changelog)).toString()).toStartWith(`ncp (${manifest.version}) `)
-      if (Bun.which('dpkg-parsechangelog')) expect(stdout.toString().trim()).toBe(manifest.version)
-    })
-
-    test('has scripts that a shell understands', () => {
-      for (const script of ['postinst', 'prerm', 'postrm'])
-        run(['sh', '-n', join(tree, 'DEBIAN', script)], { cwd: workshop })
     })
   })
 
