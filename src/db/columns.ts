@@ -1,4 +1,4 @@
-/** The words that tables are built of, for SQLite. Another engine says each in its own way. */
+/** The column types that tables are built from, for SQLite. Another engine would define each differently. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export { index, primaryKey, uniqueIndex } from 'drizzle-orm/sqlite-core'
@@ -6,7 +6,7 @@ export { integer, text }
 
 export const table = sqliteTable
 
-/** Given out by the database, and never reused. */
+/** Assigned by the database, and never reused. */
 export const id = () => integer().primaryKey({ autoIncrement: true })
 
 export const flag = (name: string) => integer(name, { mode: 'boolean' })

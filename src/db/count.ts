@@ -1,11 +1,11 @@
-/** Counts rows up to a bound, since counting all of them takes longer with each. */
+/** Counts rows up to a bound, since counting all of them takes longer with every row. */
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { rowsOf } from './statements.ts'
 import type { Queries } from './store.ts'
 
 /**
- * @param rows a query of one column, which an index answers
- * @param bound the most that is counted
+ * @param rows a one-column query that an index can answer
+ * @param bound where counting stops
  */
 export async function countUpTo(
   queries: Queries,

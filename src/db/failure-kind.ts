@@ -1,11 +1,11 @@
-/** What can go wrong beneath the database, by a name that every engine has. */
+/** What can go wrong in the database, under a name that suits every engine. */
 
 /**
- * What went wrong, whatever the engine:
+ * The kind of failure, whatever the engine:
  *
  * - `unique`: another row holds the value already
  * - `busy`: another process holds the lock
- * - `full`: there is no room on the disk
+ * - `full`: the disk is full
  * - `storage`: the database cannot be read or written
  */
 export type FailureKind = 'unique' | 'busy' | 'full' | 'storage'

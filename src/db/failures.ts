@@ -1,10 +1,10 @@
-/** What can go wrong beneath the database, told apart from what is wrong with a request, and in words for caller and operator. */
+/** Failures of the database, told apart from mistakes in a request, and worded for callers and operators. */
 import { codeOf } from '../core/error-code.ts'
 import { AppError } from '../core/errors.ts'
 import type { FailureKind } from './failure-kind.ts'
 import { kindOfCode } from './sqlite/error-codes.ts'
 
-/** The operating system's own codes. */
+/** Error codes of the operating system. */
 const SYSTEM_KINDS: Readonly<Record<string, FailureKind>> = {
   ENOSPC: 'full',
   EDQUOT: 'full',
@@ -12,11 +12,11 @@ const SYSTEM_KINDS: Readonly<Record<string, FailureKind>> = {
   EROFS: 'storage',
 }
 
-/** A disk is not mended in a moment. */
+/** A disk is not repaired in a moment. */
 const RETRY_SECONDS = 30
 const BUSY_RETRY_SECONDS = 2
 
-/** The disk did not keep what was written, nor when it was written again: the process has to end without touching its files. */
+/** The disk lost what was written, even when it was rewritten: the process has to end without touching its files. */
 export class LostDiskError extends Error {
   constructor(path: string, cause: unknown) {
     super(
@@ -27,18 +27,18 @@ export class LostDiskError extends Error {
   }
 }
 
-/** Also where it is one of several failures. */
+/** Even if it is one of several failures. */
 export function isLostDisk(error: unknown): boolean {
   return error instanceof LostDiskError || (error instanceof AggregateError && error.errors.some(isLostDisk))
 }
 
-/** @returns undefined for what is no failure of the database or its disk */
+/** @returns undefined for anything but a failure of the database or its disk */
 function kindOf(error: unknown): FailureKind | undefined {
   const code = codeOf(error)
   return code === undefined ? undefined : (SYSTEM_KINDS[code] ?? kindOfCode(code))
 }
 
-/** Whether a query failed because a unique index, or a primary key, already holds the value. */
+/** Whether a query failed because a unique index or primary key already holds the value. */
 export function isUniqueViolation(error: unknown): boolean {
   return kindOf(error) === 'unique'
 }
@@ -48,23 +48,23 @@ export function isBusy(error: unknown): boolean {
   return kindOf(error) === 'busy'
 }
 
-/** Whether there is no room on the disk. */
+/** Whether the disk is full. */
 export function isFull(error: unknown): boolean {
   return kindOf(error) === 'full'
 }
 
-/** Whether the database could not be read or written. It may pass, and is not the caller's mistake. */
+/** Whether the database could not be read or written. This may pass, and is not the caller's mistake. */
 export function isStorageFailure(error: unknown): boolean {
   const kind = kindOf(error)
   return kind === 'busy' || kind === 'full' || kind === 'storage'
 }
 
-/** Whether the same may work in a while: the disk has room again, or the lock is free. */
+/** Whether the same request may succeed later, once the disk has room or the lock is free. */
 export function isPassing(error: unknown): boolean {
   return isStorageFailure(error) || (error instanceof AppError && error.code === 'unavailable')
 }
 
-/** What the caller is told of a storage failure: what kind of trouble it is, and no path. */
+/** Tells the caller about a storage failure: the kind of trouble, and no path. */
 export function storageUnavailable(error: unknown): AppError {
   if (isFull(error)) {
     return unavailable("The panel's disk is full; ask its operator to free some space", RETRY_SECONDS, error)
@@ -73,12 +73,12 @@ export function storageUnavailable(error: unknown): AppError {
   return unavailable('The panel cannot use its disk; tell its operator', RETRY_SECONDS, error)
 }
 
-/** Too many wait already, or another process keeps the lock. */
+/** Too many writes are already waiting, or another process holds the lock. */
 export function busy(): AppError {
   return unavailable(undefined, BUSY_RETRY_SECONDS, undefined)
 }
 
-/** Nothing more is written. @param cause tells the log why */
+/** Nothing is written any longer. @param cause explains it in the log */
 export function writesStopped(cause: unknown): AppError {
   return unavailable(
     'The panel cannot write to its disk and accepts no changes; tell its operator',
@@ -87,7 +87,7 @@ export function writesStopped(cause: unknown): AppError {
   )
 }
 
-/** It was committed, and may be gone after a power cut. */
+/** The change was committed, but a power cut might undo it. */
 export function outcomeUnknown(cause: unknown): AppError {
   return unavailable(
     "The panel's disk failed: the change may or may not have been made; check before you repeat it",

@@ -1,40 +1,40 @@
-/** Reads pages of lists in pieces, bounded in rows, bytes and work: no list holds the event loop or fills the memory. */
+/** Reads list pages in pieces, bounded in rows, bytes and work: no list blocks the event loop or fills the memory. */
 import { nextTurn } from '../core/next-turn.ts'
 import { encodeCursor, type Page, type PageRequest } from '../core/page.ts'
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts'
 import type { Store } from './store.ts'
 
-/** What one statement reads of a page. */
+/** The part of a page that one statement reads. */
 export type Piece<Row> = {
-  /** In the order of the list. */
+  /** In list order. */
   rows: Row[]
-  /** The id to go on after; undefined where nothing follows. */
+  /** The id to continue after; undefined at the end of the list. */
   next: number | undefined
 }
 
 /**
- * @param afterId the last id that was read or passed over; 0 at the beginning of the list
- * @param wanted rows at the most
+ * @param afterId the last id read or skipped; 0 at the start of the list
+ * @param wanted the most rows to return
  */
 export type ReadPiece<Row> = (afterId: number, wanted: number) => Promise<Piece<Row>>
 
-/** About what a page may hold, before it is written as JSON; one row is always given. */
+/** Approximate limit of a page, before it is written as JSON; at least one row is always returned. */
 const MAX_PAGE_BYTES = 1_000_000
-/** Rows of one statement: a few milliseconds. */
+/** Rows per statement: a few milliseconds. */
 const ROWS_OF_PIECE = 128
-/** Of a search that finds little: its page then ends early, and the next goes on from there. */
+/** Bounds a search with few matches: its page then ends early, and the next one continues from there. */
 const MAX_PIECES = 100
 /**
- * Pages of more than one piece that are read at one time, over all clients, and that wait for it: so many megabytes at the
- * most, and none waits for so long that its connection is taken for idle.
+ * Pages of more than one piece that are being read or waiting, over all clients: this bounds the memory to as many
+ * megabytes, and no page waits so long that its connection counts as idle.
  */
 const LONG_PAGES = { reading: 2, waiting: 16 }
 
 const semaphores = new WeakMap<object, Semaphore>()
 
 /**
- * A page ends at `limit` rows, at about a megabyte, or where a search has looked at enough; it names the next one unless
- * the list has come to an end.
+ * Reads a page, which ends at `limit` rows, at about a megabyte, or where a search has looked at enough rows. It points
+ * to the next one unless the list has ended.
  *
  * @throws AppError `unavailable` when too many long pages are being read
  */
@@ -48,9 +48,9 @@ export async function readPage<Row extends { id: number }>(
   let pieces = 0
   let after = page.afterId
 
-  /** @returns the page, once it is whole */
+  /** @returns the page, once it is complete */
   async function readOn(): Promise<Page<Row> | undefined> {
-    // One more than are given shows whether a next page is needed.
+    // One row more than the page takes shows whether there is a next page.
     const piece = await readPiece(after, Math.min(ROWS_OF_PIECE, page.limit + 1 - rows.length))
     pieces++
     for (const row of piece.rows) {
@@ -78,7 +78,7 @@ export async function readPage<Row extends { id: number }>(
   })
 }
 
-/** For statements that pass over nothing: fewer rows than wanted are the last. */
+/** For statements that skip nothing: if there are fewer rows than wanted, the list has ended. */
 export function pieceOf<Row extends { id: number }>(rows: Row[], wanted: number): Piece<Row> {
   return { rows, next: rows.length < wanted ? undefined : rows.at(-1)?.id }
 }
@@ -91,7 +91,7 @@ function semaphoreOf(store: object): Semaphore {
   return made
 }
 
-/** About what a row takes as JSON: its texts, and some for each field's name. */
+/** Approximate size of a row as JSON: its texts, plus some for each field's name. */
 function bytesOf(row: object): number {
   let bytes = 0
   for (const value of Object.values(row)) {

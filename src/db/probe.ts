@@ -1,4 +1,4 @@
-/** Whether the database answers, and is the one that this program knows: for the watchdog and for readiness. */
+/** Whether the database responds and has the schema this program knows: for the watchdog and for readiness. */
 import { sql } from 'drizzle-orm'
 import { AppError } from '../core/errors.ts'
 import { migrations } from './sqlite/migrations.ts'
@@ -6,10 +6,10 @@ import { rowsOf } from './statements.ts'
 import type { Store } from './store.ts'
 
 /**
- * Resolves once a query has been answered and the turn to write has come.
+ * Resolves once a query has been answered and a write has had its turn.
  *
- * @throws Error of the database. Not while another process, such as the command line, keeps the lock: that passes, and
- * no restart would help
+ * @throws Error of the database. Not while another process, such as the command line, holds the lock: that passes, and
+ * a restart would not help
  */
 export async function probe({ read, write }: Store): Promise<void> {
   await rowsOf(read, sql`SELECT count(*) FROM schema_migrations`)
@@ -20,7 +20,7 @@ export async function probe({ read, write }: Store): Promise<void> {
   }
 }
 
-/** Whether the schema is this program's: a newer one may have changed it in the meantime. */
+/** Whether the schema is this program's: a newer program may have migrated it since. */
 export async function hasOurSchema({ read }: Pick<Store, 'read'>): Promise<boolean> {
   const applied = await rowsOf<{ name: string }>(read, sql`SELECT name FROM schema_migrations ORDER BY name`)
   return Bun.deepEquals(

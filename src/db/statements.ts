@@ -4,7 +4,7 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Queries } from './store.ts'
 
-/** Each value under the name of its placeholder. */
+/** Values by the name of their placeholder. */
 type Values = Record<string, unknown>
 
 /** Synchronous on SQLite. */
@@ -14,25 +14,25 @@ type Prepared = {
   run(values?: Values): unknown
 }
 
-/** A query of Drizzle's that can be run. */
+/** A Drizzle query that can be run. */
 type Builder = PromiseLike<unknown> & { prepare(): object }
 
 type RowOf<B> = Awaited<B> extends (infer Row)[] ? Row : never
 
-/** A statement that any connection or transaction runs. */
+/** A statement that runs on any connection or transaction. */
 export type Statement<Row> = {
   /** The first row, if there is one. */
   first(queries: Queries, values?: Values): Awaitable<Row | undefined>
-  /** The row of a statement that always has one. @throws Error where it has none */
+  /** The row of a statement that always has one. @throws Error without a row */
   one(queries: Queries, values?: Values): Awaitable<Row>
   all(queries: Queries, values?: Values): Awaitable<Row[]>
   run(queries: Queries, values?: Values): Awaitable<void>
 }
 
 /**
- * A statement that is built once a connection: putting one together takes ten times as long as running it.
+ * Prepares a statement once per connection: building one takes ten times as long as running it.
  *
- * @param build what differs from one use to the next is a placeholder: see `given`
+ * @param build uses a placeholder for whatever varies between uses: see `given`
  */
 export function prepare<B extends Builder>(build: (queries: Queries) => B): Statement<RowOf<B>> {
   type Row = RowOf<B>
@@ -54,7 +54,7 @@ export function prepare<B extends Builder>(build: (queries: Queries) => B): Stat
   }
 }
 
-/** The row of a query that always has one, such as an insertion that returns it. @throws Error where it has none */
+/** The row of a query that always has one, such as an insertion that returns it. @throws Error without a row */
 export async function one<Row>(query: PromiseLike<Row[]>): Promise<Row> {
   return requireRow((await query)[0])
 }
@@ -64,17 +64,17 @@ function requireRow<Row>(row: Row | undefined): Row {
   return row
 }
 
-/** The rows of a statement in SQL, which every engine must understand. */
+/** The rows of a statement in SQL that every engine must understand. */
 export async function rowsOf<Row>(queries: Queries, statement: SQL): Promise<Row[]> {
   return queries.all<Row>(statement)
 }
 
-/** A value that is given when the statement is run, where Drizzle's types want an expression. */
+/** A value supplied when the statement runs, for places where Drizzle's types want an expression. */
 export function given(name: string): SQL {
   return sql`${sql.placeholder(name)}`
 }
 
-/** A whole row, each value given under the name of its column. */
+/** A whole row of placeholders, named after the columns. */
 export function eachGiven<Table extends SQLiteTable>(table: Table) {
   const names = Object.keys(getTableColumns(table))
   return Object.fromEntries(names.map((name) => [name, given(name)])) as Record<keyof Table['$inferInsert'], SQL>

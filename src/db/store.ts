@@ -1,4 +1,4 @@
-/** The database behind two words, `read` and `write`. Nothing above `db/` knows which engine it is. */
+/** The database behind two functions, `read` and `write`. Nothing above `db/` knows which engine it is. */
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Durations } from '../core/durations.ts'
@@ -14,48 +14,48 @@ export type Store = {
    * Runs `work` in one transaction, one at a time: committed and durable when the promise resolves, rolled back when
    * `work` throws. `work` awaits queries of its transaction and nothing else, since everyone else waits.
    *
-   * Also what it throws, and what it tells without a change, is given once the commits that it may rest on are durable.
+   * Errors, and results that changed nothing, are also held back until the commits they may rest on are durable.
    *
-   * @throws AppError `unavailable` after five seconds behind another process, at once where too many wait already, and
+   * @throws AppError `unavailable` after five seconds behind another process, at once if too many already wait, and
    * when the disk does not keep what is written
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
   /**
-   * As `write`, and a hundred times quicker: a crash of the program takes nothing of it, a power cut may take it all. For
-   * what nobody was promised, such as counts of attempts and times of use.
+   * Like `write`, but a hundred times faster: a crash of the program loses nothing, a power cut can lose it all. For
+   * data that nobody was promised, such as attempt counts and usage times.
    */
   writeSoon<T>(work: (tx: Queries) => Promise<T>): Promise<T>
-  /** @throws AppError `unavailable` when no change is taken */
+  /** @throws AppError `unavailable` while no changes are accepted */
   requireWritable(): void
   /**
-   * Resolves when everything that was committed is durable; undefined when it is already. For an answer that confirms
-   * something by what was read.
+   * Resolves when all commits are durable; undefined if they already are. For a response that confirms something on the
+   * basis of what was read.
    *
    * @throws AppError `unavailable`, at once or later, when nothing can be confirmed
    */
   durable(): Promise<void> | undefined
-  /** What keeps writes from being confirmed, for strangers too; undefined when nothing does. */
+  /** What keeps writes from being confirmed, in words fit for strangers; undefined if nothing does. */
   trouble(): string | undefined
-  /** Moves at every commit of any process: what is cached from the store is valid for one version. Asked once a request. */
+  /** Changes with every commit of any process: data cached from the store is valid for one version. Read per request. */
   version(): Awaitable<number>
   /** How long writes waited for their turn and for the lock. */
   readonly waits: Durations
-  /** Bytes of the files. */
+  /** Sizes of the files in bytes. */
   sizes(): { database: number; wal: number }
   /**
-   * Ends after the writes that wait.
+   * Closes after the waiting writes.
    *
-   * @throws LostDiskError, with the files as they are: the process must end by `exitAtOnce`
+   * @throws LostDiskError, leaving the files as they are: the process must end by `exitAtOnce`
    */
   close(): Promise<void>
 }
 
-/** What serves requests reads from a store, and writes through `writeAs` alone. */
+/** For code that serves requests: it reads from a store, and writes only through `writeAs`. */
 export type ReadStore = Pick<Store, 'read' | 'version'>
 
 /**
- * Told, at the end of a transaction and within it, what was created: neither is there without the other.
+ * Receives, within the transaction and at its end, what was created: either both are stored or neither is.
  *
- * @throws what the transaction must be rolled back for
+ * @throws Error that rolls back the transaction
  */
 export type Conclude<Result> = (tx: Queries, result: Result) => Promise<void>

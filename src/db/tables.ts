@@ -1,4 +1,4 @@
-/** All tables: one file an owner, and only the owner writes them (held by the architecture test). */
+/** All tables: one file per owner, and only the owner writes them (the architecture test checks it). */
 export * from './tables/allowances.ts'
 export * from './tables/api-keys.ts'
 export * from './tables/audit.ts'

@@ -1,9 +1,9 @@
-/** Remembers what was read from the store for one version of it. */
+/** Caches what was read from the store, for one version of it. */
 import type { Awaitable } from '../core/awaitable.ts'
 
 export type VersionCache<Value> = {
   /**
-   * Gives what is remembered, at once; or loads and remembers it. What `load` does not find (undefined) is looked for again.
+   * Returns a cached value synchronously, or loads and caches it. A missing value (undefined) is looked up again.
    *
    * @param version the store's, read before this call: what is loaded under it can only be as new or newer
    */
@@ -11,11 +11,11 @@ export type VersionCache<Value> = {
 }
 
 /**
- * Any commit of any process moves the version and empties the cache: what another process revokes or changes holds at the
- * next request, and no code has to remember to invalidate.
+ * Any commit of any process changes the version and empties the cache: what another process revokes or changes takes
+ * effect at the next request, and no code has to remember to invalidate.
  *
- * @param capacity the weight of all entries together, beyond which the cache starts anew
- * @param weigh the weight of an entry: without it each weighs 1; one that is heavier than all may be is not kept
+ * @param capacity the total weight of all entries, beyond which the cache starts anew
+ * @param weigh the weight of an entry, by default 1; an entry heavier than the capacity is not cached
  */
 export function createVersionCache<Value>(
   capacity: number,
@@ -36,7 +36,7 @@ export function createVersionCache<Value>(
     load: () => Promise<Found>,
   ): Promise<Found> {
     const found = await load()
-    // Another version by now, or another request was quicker.
+    // By now, the version may have changed, or another request was quicker.
     if (found === undefined || current !== entries || current.has(key)) return found
     const added = weigh(found)
     if (added > capacity) return found
@@ -48,7 +48,7 @@ export function createVersionCache<Value>(
 
   return {
     get<Found extends Value | undefined>(now: number, key: string, load: () => Promise<Found>): Awaitable<Found> {
-      // Also for an older one, of a request that was overtaken: what it loads is newer than its version says.
+      // Even for an older version, of a request that was overtaken: what it loads is newer than its version says.
       if (now !== version) {
         restart()
         version = now

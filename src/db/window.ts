@@ -1,4 +1,4 @@
-/** Windows of rows by id, for filters that no index serves: a search looks at so many rows at a time, and at no more. */
+/** Windows of rows by id, for filters without an index: a search looks at a bounded number of rows at a time. */
 import { and, asc, gt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Piece } from './page-reader.ts'
@@ -8,9 +8,9 @@ import type { Queries } from './store.ts'
 const WINDOW_ROWS = 2000
 
 /**
- * Reads what a window of a table holds.
+ * Reads the matching rows in a window of a table.
  *
- * @param read gives the rows that a condition on the ids and a filter leave, in order of id, at most so many
+ * @param read returns the rows that meet a condition on the ids and a filter, in order of id, up to a limit
  */
 export async function searchWindow<Row extends { id: number }>(
   queries: Queries,

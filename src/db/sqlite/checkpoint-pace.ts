@@ -1,17 +1,17 @@
-/** When the log is to be moved into the database file. */
+/** When to move the log into the database file. */
 
-/** SQLite's own measure, pages. */
+/** SQLite's own default, in pages. */
 export const CHECKPOINT_PAGES = 1000
 
 export type CheckpointPace = {
   isDue(): boolean
-  /** A checkpoint was made, whatever it could move. */
+  /** Records a checkpoint, however much it could move. */
   done(): void
 }
 
 /** @param backlog pages in the log that are not in the database file yet */
 export function createCheckpointPace(backlog: () => number): CheckpointPace {
-  /** What the last one had to leave, because somebody was reading older pages: not to be tried at every commit. */
+  /** What the last one had to leave because somebody was reading older pages; it is not retried at every commit. */
   let left = 0
   return {
     isDue: () => backlog() - left >= CHECKPOINT_PAGES,

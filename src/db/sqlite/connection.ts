@@ -1,4 +1,4 @@
-/** Opens a database file for writing and for reading, and proves the log that it finds before anything is built on it. */
+/** Opens a database file for writing and reading, and proves an existing log before anything builds on it. */
 import { Database } from 'bun:sqlite'
 import { realpathSync } from 'node:fs'
 import { openFile } from '../../system/open-files.ts'
@@ -7,17 +7,17 @@ import { proveFoundLog } from './proof.ts'
 import { askWalIndex, type WalIndex } from './wal-index.ts'
 
 export type Connections = {
-  /** The one that writes. */
+  /** The connection that writes. */
   database: Database
   reader: Database
   walIndex: WalIndex
-  /** A descriptor of the log. Undefined where the system does not tell which files are open. */
+  /** A descriptor of the log; undefined if the system does not show which files are open. */
   log: number | undefined
 }
 
 export type ConnectionOptions = {
   /**
-   * Whether it is unknown how much of a log that is found is on the disk: its writer may have ended because a sync had failed.
+   * Whether an existing log may be only partly on the disk, because its writer may have ended after a failed sync.
    */
   isLogDoubted: boolean
   /** Whether the WAL index may be read from memory. */
@@ -25,8 +25,8 @@ export type ConnectionOptions = {
 }
 
 /**
- * @param path a file that is there, empty for a new database
- * @throws LostDiskError when the log cannot be proved; Error of SQLite
+ * @param path an existing file, empty for a new database
+ * @throws LostDiskError when the log cannot be proved; errors of SQLite
  */
 export function openConnections(path: string, { isLogDoubted, mapsIndex }: ConnectionOptions): Connections {
   const database = new Database(path, { readwrite: true, create: false, strict: true })
@@ -34,9 +34,9 @@ export function openConnections(path: string, { isLogDoubted, mapsIndex }: Conne
   database.run('PRAGMA journal_mode = WAL')
   // FULL: an acknowledged write survives a power cut.
   database.run('PRAGMA synchronous = FULL')
-  // SQLite's own would tell nobody of a sync that failed.
+  // SQLite's own checkpoints would hide a failed sync.
   database.run('PRAGMA wal_autocheckpoint = 0')
-  // The WAL index is there from the first read on.
+  // The WAL index exists from the first read on.
   database.query('SELECT count(*) FROM sqlite_schema').get()
   const reader = new Database(path, { readonly: true, strict: true })
   reader.run('PRAGMA busy_timeout = 5000')

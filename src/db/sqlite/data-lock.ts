@@ -1,28 +1,28 @@
-/** Who may use a data directory: any number of panels and commands at once, or one restore alone. */
+/** Controls who may use a data directory: any number of panels and commands at once, or one restore alone. */
 import { Database } from 'bun:sqlite'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dataNames } from '../../data-directory.ts'
 
-/** What the mark of a restore holds that is under way, or was interrupted. */
+/** What the marker of a running or interrupted restore contains. */
 export type RestoreMark = {
   /** The directory of the backup. */
   backup: string
-  /** The name of the directory, in the data directory, for what was there before. */
+  /** The directory, inside the data directory, for what was there before. */
   aside: string
-  /** What belongs there, as paths below the data directory. */
+  /** What belongs in it, as paths below the data directory. */
   old: string[]
 }
 
-/** Milliseconds: for the moment in which another process only asks whether it is alone. */
+/** In milliseconds, to outlast another process that is only checking whether it is alone. */
 const WAIT_TO_SHARE = 'PRAGMA busy_timeout = 1000'
 
 /**
- * Holds the directory as one of many.
+ * Takes a shared hold of the directory.
  *
- * @param options.isPanel as the one panel: commands may come beside it, and another panel may not
- * @returns what gives it back
- * @throws Error while a restore holds it, when one did not finish, or when a panel is there already
+ * @param options.isPanel holds it as the only panel: commands may join, another panel may not
+ * @returns a function that releases it
+ * @throws Error while a restore holds it, after an unfinished restore, or when a panel is already running
  */
 export function shareDirectory(directory: string, { isPanel = false } = {}): () => void {
   const release = lock(directory, isPanel ? takePanel : takeShare)
@@ -42,9 +42,9 @@ function takeShare(database: Database): void {
   database.query('SELECT count(*) FROM sqlite_schema').get()
 }
 
-/** SQLite's lock of the one that means to write, beside any number that read. */
+/** SQLite's lock for an intending writer, which any number of readers can join. */
 function takePanel(database: Database): void {
-  // There would be a file for it.
+  // Any other mode would create a journal file.
   database.run('PRAGMA journal_mode = MEMORY')
   database.run(WAIT_TO_SHARE)
   database.run('BEGIN IMMEDIATE')
@@ -61,14 +61,14 @@ function restoring(directory: string): string {
   return `a backup is being restored into ${directory}; wait until that is done`
 }
 
-/** Whether no panel and no command is at work in the directory right now. */
+/** Whether no panel or command is using the directory right now. */
 export function isAlone(directory: string): boolean {
   const release = seizeDirectory(directory)
   release?.()
   return release !== undefined
 }
 
-/** @throws Error when a restore did not come to its end: what is there belongs to two installations */
+/** @throws Error after an interrupted restore: the directory then holds parts of two installations */
 export function requireWhole(directory: string): void {
   const unfinished = readRestoreMark(directory)
   if (!unfinished) return
@@ -77,24 +77,24 @@ export function requireWhole(directory: string): void {
   )
 }
 
-/** @returns undefined where no restore is under way, and none was left unfinished */
+/** @returns undefined if no restore is running or unfinished */
 export function readRestoreMark(directory: string): RestoreMark | undefined {
   const path = join(directory, dataNames.restoreMark)
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
 }
 
 /**
- * Holds the directory alone.
+ * Takes the directory exclusively.
  *
- * @returns what gives it back; undefined while a panel or a command is at work in it
+ * @returns a function that releases it; undefined while a panel or a command is using it
  */
 export function seizeDirectory(directory: string): (() => void) | undefined {
   return lock(directory, (database) => database.run('BEGIN EXCLUSIVE'))
 }
 
 /**
- * The lock of an empty SQLite file: the kernel's, gone with the process however that ends, and the same on every system,
- * while `flock` is not to be had without foreign code.
+ * Locks an empty SQLite file: the kernel drops the lock however the process ends, and it works alike on every
+ * system, while `flock` would need foreign code.
  */
 function lock(directory: string, take: (database: Database) => void): (() => void) | undefined {
   const path = join(directory, dataNames.lock)

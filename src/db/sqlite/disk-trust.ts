@@ -1,20 +1,20 @@
-/** Whether the disk keeps what is written: doubted after a sync that failed, and proved once by writing everything anew, or lost. */
+/** Whether the disk keeps what is written: after a failed sync it is in doubt until one full rewrite proves it, or not. */
 import type { Log } from '../../log/log.ts'
 import { LostDiskError, writesStopped } from '../failures.ts'
 import type { Doubt } from './fast/disk-thread.ts'
 
 export type DiskTrustOptions = {
-  /** The database's, for the log. */
+  /** Of the database, for the log. */
   path: string
   log: Log
   /**
-   * Writes everything anew that may not be on the disk.
+   * Rewrites everything that may not be on the disk.
    *
-   * @param isDoubted asked when nothing else is under way that could fail
-   * @throws Error when it is not known to be there after that either
+   * @param isDoubted to be called when nothing else is running that could fail
+   * @throws Error when even that does not get it onto the disk for certain
    */
   prove(isDoubted: (file: Doubt) => boolean): Promise<void>
-  /** Told when it could not be proved. The process has to end, and must not close the database: that would build on it. */
+  /** Called when the proof failed. The process has to end without closing the database, which would build on lost data. */
   onLost(error: LostDiskError): void
 }
 
@@ -46,7 +46,7 @@ export function createDiskTrust({ path, log, prove, onLost }: DiskTrustOptions) 
   }
 
   return {
-    /** @param error of the sync */
+    /** @param error of the failed sync */
     doubt(file: Doubt, error: unknown): void {
       doubted.add(file)
       if (failure) return
@@ -65,12 +65,12 @@ export function createDiskTrust({ path, log, prove, onLost }: DiskTrustOptions) 
 
     isDoubted: () => failure !== undefined,
 
-    /** Resolves when it is known, one way or the other. */
+    /** Resolves when the question is settled, either way. */
     async settled(): Promise<void> {
       await proving
     },
 
-    /** Set once it could not be proved. */
+    /** Defined once the proof has failed. */
     lost: () => lost,
   }
 }

@@ -2,7 +2,7 @@
 import { codeOf } from '../../core/error-code.ts'
 import type { FailureKind } from '../failure-kind.ts'
 
-/** By how a code begins: an extended code names its primary one first. */
+/** By prefix: an extended code begins with the name of its primary one. */
 const KINDS: readonly (readonly [string, FailureKind])[] = [
   ['SQLITE_CONSTRAINT_UNIQUE', 'unique'],
   ['SQLITE_CONSTRAINT_PRIMARYKEY', 'unique'],
@@ -15,15 +15,15 @@ const KINDS: readonly (readonly [string, FailureKind])[] = [
   ['SQLITE_CANTOPEN', 'storage'],
 ]
 
-/** Of a file, and of the directory that names it. */
+/** Failed syncs of a file or of the directory that names it. */
 const FAILED_SYNC = ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_DIR_FSYNC']
 
-/** @returns undefined for a code that is not SQLite's, or tells of a mistake in the program */
+/** @returns undefined for a code that is not SQLite's, or that means a mistake in the program */
 export function kindOfCode(code: string): FailureKind | undefined {
   return KINDS.find(([beginning]) => code.startsWith(beginning))?.[1]
 }
 
-/** Whether SQLite could not sync a file, which leaves unknown what of it is on the disk. */
+/** Whether SQLite could not sync a file, which leaves open how much of it is on the disk. */
 export function isFailedSync(error: unknown): boolean {
   return FAILED_SYNC.includes(codeOf(error) ?? '')
 }

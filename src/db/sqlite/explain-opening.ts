@@ -1,9 +1,9 @@
-/** Says what the operator can do about a database file that cannot be opened. */
+/** Tells the operator what to do about a database file that cannot be opened. */
 import { codeOf } from '../../core/error-code.ts'
 import { isFull, LostDiskError } from '../failures.ts'
 import { isFailedSync } from './error-codes.ts'
 
-/** @returns an error in words for the operator; other errors as they are */
+/** @returns an error worded for the operator; other errors unchanged */
 export function explainOpening(error: unknown, path: string): unknown {
   const code = codeOf(error) ?? ''
   const is = (...kinds: string[]) => kinds.some((kind) => code.startsWith(kind))

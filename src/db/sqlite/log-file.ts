@@ -1,10 +1,10 @@
-/** SQLite's log as a file: read, verified frame by frame, and written anew, because a sync that failed may have dropped any of it. */
+/** SQLite's log as a file: read, verified frame by frame, and rewritten, as a failed sync may have lost any of it. */
 import { readSync, writeSync } from 'node:fs'
 
 /** https://www.sqlite.org/fileformat2.html#walformat */
 const HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
-/** What precedes the checksum in either header, and what of a frame's header the checksum is of. */
+/** Bytes before the checksum in the log's header, and bytes of a frame's header that its checksum covers. */
 const HEADER_SUMMED_BYTES = 24
 const FRAME_SUMMED_BYTES = 8
 const MAGIC = 0x377f0682
@@ -14,14 +14,14 @@ const FRAME_SALT_AT = 8
 const FRAME_SUM_AT = 16
 
 /**
- * Writes the log anew, in its place. After a sync that failed Linux takes the pages for clean, whether or not they reached the
- * disk, and the next sync succeeds without them. Once they are dirty again, a sync that succeeds is about all of them.
+ * Rewrites the log in place. After a failed sync, Linux considers its pages clean whether or not they reached the disk,
+ * and the next sync succeeds without them. Once they are dirty again, a successful sync covers all of them.
  *
- * Nobody may write to the log at the same time: hold the lock for writing.
+ * Nobody may write to the log meanwhile: hold the write lock.
  *
- * @param log a descriptor of it, open for writing
- * @param frames how many of its frames were committed
- * @throws Error when the log no longer reads as it was written, or of the system
+ * @param log a descriptor of the log, open for writing
+ * @param frames how many of its frames are committed
+ * @throws Error when the log no longer reads as it was written; errors of the system
  */
 export function rewriteLog(log: number, frames: number): void {
   if (frames === 0) return
@@ -32,7 +32,7 @@ export function rewriteLog(log: number, frames: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(log, bytes, done, bytes.length - done, done)
 }
 
-/** The sums of a log run on from frame to frame: one that is right at the end is right throughout. */
+/** Checksums continue from frame to frame: if the last is right, all are. */
 function verify(log: Buffer, frameBytes: number): void {
   const magic = log.readUInt32BE(0)
   if ((magic & ~1) !== MAGIC) throw damaged(0)
@@ -62,7 +62,7 @@ function checksum(log: Buffer, start: number, length: number, isBigEndian: boole
   return [a, b]
 }
 
-/** Stored big-endian, whatever the sums were made of. */
+/** Stored big-endian, in whichever byte order the sums were computed. */
 function isAt(log: Buffer, at: number, [first, second]: Sum): boolean {
   return log.readUInt32BE(at) === first && log.readUInt32BE(at + 4) === second
 }

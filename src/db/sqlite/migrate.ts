@@ -10,11 +10,11 @@ import { moveLog } from './proof.ts'
 type Applied = { name: string; hash: string }
 
 /**
- * Drizzle's own migrator runs with foreign keys on, which deletes the children of a rebuilt table, and takes a newer
- * or reordered database without a word; hence this one.
+ * Drizzle's own migrator runs with foreign keys on, which deletes the children of a rebuilt table, and silently accepts
+ * a newer or reordered database; hence this one.
  *
- * @param options.path the database file; a copy is put beside it before an existing database is changed
- * @throws Error when the database was written by a newer program, or by one with other migrations
+ * @param options.path the database file; an existing database is copied beside it before it is changed
+ * @throws Error when the database was written by a newer program or by one with other migrations
  */
 export function migrate(
   db: Database,
@@ -32,7 +32,7 @@ export function migrate(
   // Has no effect inside a transaction, and must be off while a parent table is rebuilt.
   db.run('PRAGMA foreign_keys = OFF')
   db.transaction(() => {
-    // Read once more under the lock: another process may have been quicker.
+    // Read again under the lock: another process may have been quicker.
     for (const migration of pendingMigrations(appliedMigrations(db), migrations)) {
       db.run(migration.sql)
       const broken = db.query('PRAGMA foreign_key_check').all()
@@ -48,16 +48,16 @@ export function migrate(
 
 export type MigrationState = {
   name: string
-  /** Milliseconds since the epoch; undefined for one that has not been applied. */
+  /** Milliseconds since the epoch; undefined for a pending migration. */
   appliedAt: number | undefined
-  /** Whether this program knows it, and knows it as it was applied. */
+  /** Whether this program has the migration, exactly as it was applied. */
   isOurs: boolean
 }
 
 /**
- * What has been applied and what would be, in order. Changes nothing.
+ * Lists the applied migrations, then the pending ones, in order. Changes nothing.
  *
- * @throws Error when the file is no database of the panel
+ * @throws Error when the file is not a database of the panel
  */
 export function readMigrationStates(path: string): MigrationState[] {
   const db = new Database(path, { readonly: true })
@@ -103,9 +103,9 @@ function pendingMigrations(applied: Applied[], migrations: readonly Migration[])
   return migrations.slice(applied.length)
 }
 
-/** One that is there already is of an attempt that failed, and may be older than what has been written since. */
+/** Replaces an existing copy: it is from a failed attempt, and may be older than the latest writes. */
 function snapshot(db: Database, path: string): void {
-  // Of this process alone: two that start at once both make one.
+  // A name of this process alone: two that start at once both make a copy.
   const unfinished = `${path}.new-${process.pid}`
   rmSync(unfinished, { force: true })
   db.query('VACUUM INTO ?').run(unfinished)

@@ -12,7 +12,7 @@ import auditHead from '../../../drizzle/0009_audit-head.sql' with { type: 'text'
 import jobs from '../../../drizzle/0010_jobs.sql' with { type: 'text' }
 
 export type Migration = {
-  /** The file's name without its ending. */
+  /** The file's name without its extension. */
   name: string
   sql: string
 }

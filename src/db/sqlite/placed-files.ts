@@ -1,4 +1,4 @@
-/** Whether the database's files are still where they were opened: what is written to a file without a name is gone at the next start. */
+/** Whether the database files are still where they were opened: writes to an unlinked file are lost at the next start. */
 import type { Database } from 'bun:sqlite'
 import { chmodSync, statSync } from 'node:fs'
 import type { Log } from '../../log/log.ts'
@@ -8,21 +8,21 @@ const SUFFIXES = ['', '-wal', '-shm']
 
 export type PlacedFiles = {
   /**
-   * Looks, by three system calls.
+   * Looks, with three system calls.
    *
-   * @throws AppError `unavailable` when a file is gone, or another one is in its place
+   * @throws AppError `unavailable` when a file is gone or has been replaced
    */
   look(): void
-  /** As of the last look. @throws AppError `unavailable` */
+  /** Goes by the last look. @throws AppError `unavailable` */
   require(): void
-  /** Looks as well. */
+  /** Looks too. */
   areInPlace(): boolean
 }
 
 /**
- * @param path of a database that this process has open in WAL mode. As long as it has, no other file gets the number of one of its
- * files, and SQLite itself never replaces one
- * @param reader a connection from before, with which everything is saved that the files in place do not hold
+ * @param path of a database that this process has open in WAL mode. While it does, no other file gets the number of
+ * one of its files, and SQLite itself never replaces one
+ * @param reader a connection opened earlier, through which everything that the files in place lack is saved
  */
 export function watchPlaces(path: string, reader: Database, log: Log): PlacedFiles {
   const opened = SUFFIXES.map((suffix) => ({ path: `${path}${suffix}`, place: placeOf(`${path}${suffix}`) }))
@@ -66,7 +66,7 @@ export function watchPlaces(path: string, reader: Database, log: Log): PlacedFil
   }
 }
 
-/** The files are open, and whole as long as they are. */
+/** The files are still open, and complete while they are. */
 function save(reader: Database, to: string): { saved: string } | { notSaved: string } {
   try {
     reader.query('VACUUM INTO ?').run(to)

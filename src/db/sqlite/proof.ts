@@ -1,4 +1,4 @@
-/** Everything that was committed, on the disk beyond doubt: the log written anew and synced, and moved into the database file. */
+/** Puts all commits on the disk beyond doubt: rewrites and syncs the log, and moves it into the database file. */
 import type { Database } from 'bun:sqlite'
 import { fdatasync, fdatasyncSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import type { WalIndex } from './wal-index.ts'
 const syncData = promisify(fdatasync)
 
 /**
- * At the start, before anything is built on a log that was found. What the one before has written may be in memory alone.
+ * For startup, before anything builds on an existing log: what the previous process wrote may be only in memory.
  *
  * @throws LostDiskError
  */
@@ -27,17 +27,17 @@ export function proveFoundLog(path: string, database: Database, log: number, { f
   moveLog(database)
 }
 
-/** While others are served. The lock for writing must be held. @throws Error of the system, or when the log has changed */
+/** For a running panel. The write lock must be held. @throws errors of the system; Error when the log has changed */
 export async function proveLog(log: number, { frames }: WalIndex): Promise<void> {
   rewriteLog(log, frames())
   await syncData(log)
 }
 
 /**
- * Moves the log into the database file, syncs that, and empties the log, as far as nobody reads older pages.
+ * Moves the log into the database file, syncs that, and empties the log, as far as readers of older pages allow.
  *
  * @returns whether all of it was moved
- * @throws Error of SQLite
+ * @throws errors of SQLite
  */
 export function moveLog(database: Database): boolean {
   const moved = database.query<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()

@@ -1,24 +1,24 @@
-/** Whether a database has the schema that the migrations make, no object less, more or other. */
+/** Whether a database has exactly the schema that the migrations create: nothing missing, added or changed. */
 import { Database } from 'bun:sqlite'
 import { printable } from '../../core/printable.ts'
 import { migrations } from './migrations.ts'
 
 type SchemaObject = { type: string; name: string; sql: string | null }
 
-/** Of a name of somebody else's, as far as it is shown, in characters. */
+/** How much of a foreign object's name is shown, in characters. */
 const MAX_NAME_LENGTH = 64
 
-/** What SQLite and the migrations keep for themselves. */
+/** Leaves out what SQLite and the migrations keep for themselves. */
 const OBJECTS =
   "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'schema_migrations' ORDER BY name"
 
 /**
- * A table that is missing or a trigger that somebody planted is no damage to SQLite, and changes what the panel does.
+ * SQLite sees no damage in a missing table or a planted trigger, but both change what the panel does.
  *
  * @param path of a database file
- * @param applied how many of the migrations have been applied to it
- * @returns a sentence for each object that differs; none for a schema that is the panel's
- * @throws Error for a file that is no database
+ * @param applied how many migrations have been applied to it
+ * @returns a sentence for each object that differs; empty if the schema is the panel's
+ * @throws Error if the file is not a database
  */
 export function schemaProblems(path: string, applied: number): string[] {
   const expected = new Map(objectsAfter(applied).map((object) => [object.name, object]))
@@ -41,8 +41,8 @@ export function schemaProblems(path: string, applied: number): string[] {
 }
 
 /**
- * Of these, what bears on the audit log: its tables and indexes, and every trigger of whatever table, since one that somebody
- * planted can swallow entries.
+ * Only the problems that concern the audit log: its tables and indexes, and triggers on any table, since a planted one
+ * can swallow entries.
  */
 export function auditSchemaProblems(path: string): string[] {
   return schemaProblems(path, migrations.length).filter((problem) => /^(trigger |\w+ audit_)/.test(problem))

@@ -1,4 +1,4 @@
-/** A copy of a database that others are writing to, and whether a database file is whole. */
+/** Copies a database that others are writing to, and checks whether a database file is intact. */
 import { Database } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
@@ -6,10 +6,10 @@ import type { Queries } from '../store.ts'
 import * as tables from '../tables.ts'
 
 /**
- * Copies the committed state of one moment, without holding up anybody: readers and writers go on. Not synced to disk yet.
+ * Copies the committed state of one moment while readers and writers go on. The copy is not synced to disk yet.
  *
- * @param to a file that is not there; it gets mode 0600
- * @throws Error when the source is damaged or the disk full
+ * @param to a path where no file exists; it gets mode 0600
+ * @throws Error when the source is damaged or the disk is full
  */
 export function copyDatabase(from: string, to: string): void {
   const source = new Database(from, { readonly: true })
@@ -23,7 +23,7 @@ export function copyDatabase(from: string, to: string): void {
 }
 
 export type DatabaseReport = {
-  /** What is wrong with the file; empty for a whole one. */
+  /** What is wrong with the file; empty if it is intact. */
   problems: string[]
   /** Names of the migrations that made its schema, oldest first. */
   migrations: string[]
@@ -48,9 +48,9 @@ export function inspectDatabase(path: string): DatabaseReport {
 }
 
 /**
- * Opens a database that no panel has open, such as that of a backup, for the time of `work`. Changes nothing.
+ * Opens a database that no panel has open, such as one in a backup, for the duration of `work`. Changes nothing.
  *
- * @throws Error for a file that is no database, and whatever `work` throws
+ * @throws Error if the file is not a database, and whatever `work` throws
  */
 export async function readDatabase<T>(path: string, work: (read: Queries) => Promise<T>): Promise<T> {
   const database = new Database(path, { readonly: true, strict: true })
@@ -67,7 +67,7 @@ const AUDIT_HEAD = `CREATE TEMP TABLE audit_head AS
     (SELECT hash FROM audit_log WHERE id = last), (SELECT hash FROM audit_horizon WHERE entry_id = last), '') END AS hash
   FROM (SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit_log'), 0) AS last)`
 
-/** For a backup from before there was one: a head beside the database, in memory, as the migration makes it. */
+/** For a backup from before there was a head: adds one beside the database, in memory, as the migration would. */
 function addAuditHead(database: Database): void {
   if (database.query("SELECT 1 FROM sqlite_schema WHERE name = 'audit_head'").get()) return
   database.run('PRAGMA temp_store = MEMORY')

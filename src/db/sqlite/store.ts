@@ -1,4 +1,4 @@
-/** Opens a store that is one SQLite file. */
+/** Opens a store backed by one SQLite file. */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
@@ -20,37 +20,37 @@ import { moveLog, proveLog } from './proof.ts'
 import { createWriter } from './writer.ts'
 
 export type StoreOptions = {
-  /** Whether there may be none yet: an installation that lost its database must not get an empty one. */
+  /** Whether the database may be missing: an installation that lost its database must not get an empty one. */
   isNew?: boolean
-  /** Whether it is the one panel on the data directory, and no command beside it. */
+  /** Whether this is the one panel on the data directory, not a command beside it. */
   isPanel?: boolean
-  /** Where `disk-worker.ts` is, while others are to be served; without it, writing waits for the disk and stops everything. */
+  /** Location of `disk-worker.ts`, for serving requests; without it, a write blocks everything until it is on the disk. */
   diskThread?: URL
-  /** Whether the WAL index may be read from memory, as it is by default. */
+  /** Whether the WAL index may be read from memory; by default it is. */
   mapsIndex?: boolean
   log?: Log
-  /** Told when the disk does not keep what is written: the process has to end by `exitAtOnce`. */
+  /** Called when the disk does not keep what is written: the process has to end by `exitAtOnce`. */
   onLost?(error: LostDiskError): void
 }
 
 const noLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Of SQLite the version is known at once. */
+/** SQLite knows the version synchronously. */
 export type SqliteStore = Omit<Store, 'version'> & { version(): number }
 
 /**
- * Opens the database file, making and migrating it where needed.
+ * Opens the database file, creating and migrating it if needed.
  *
- * @param path a file in a directory that exists; it gets mode 0600
+ * @param path a file in an existing directory; it gets mode 0600
  * @param nowMs the time to record for migrations
- * @throws Error when the file is newer than this program, damaged or locked, while a backup is being restored, or when a second
- * panel is opened
+ * @throws Error when the file is newer than this program, damaged or locked, while a backup is being restored, or for a
+ * second panel
  */
 export function openStore(path: string, nowMs: number, options: StoreOptions = {}): SqliteStore {
   const { isNew = true, isPanel = false } = options
   let release: (() => void) | undefined
   try {
-    // A log that nobody has open was left by a process that could not close it: nobody knows how much of it is on the disk.
+    // A log that nobody has open was left by a process that could not close it: some of it may not be on the disk.
     const isLeft = sizeOf(`${path}-wal`) > 0 && isAlone(dirname(path))
     release = shareDirectory(dirname(path), { isPanel })
     if (!isNew && sizeOf(path) === 0) {
@@ -64,7 +64,7 @@ export function openStore(path: string, nowMs: number, options: StoreOptions = {
 }
 
 type OpenOptions = StoreOptions & {
-  /** Gives the directory back. */
+  /** Releases the directory. */
   release(): void
   isLogDoubted: boolean
 }
@@ -78,7 +78,7 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
   const { database, reader, walIndex, log: logFile } = openConnections(path, { isLogDoubted, mapsIndex })
   migrate(database, { path, nowMs })
   database.run('PRAGMA foreign_keys = ON')
-  // SQLite would wait for a foreign lock on the event loop and stop everything; the writer waits beside it.
+  // SQLite would block the event loop, and so everything, while it waits for another's lock; the writer does not.
   database.run('PRAGMA busy_timeout = 0')
 
   reader.query('SELECT 1 FROM schema_migrations').get()
@@ -99,7 +99,7 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
         await proveLog(logFile, walIndex)
       })
       const isWhole = moveLog(database)
-      // SQLite takes those pages to be in the file, and does not write them again.
+      // SQLite believes those pages are in the file, and does not write them again.
       if (isDoubted('database') && (moved > 0 || !isWhole)) throw new Error('some pages cannot be written anew')
       disk?.trust()
     },
@@ -119,9 +119,9 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
     version,
   })
 
-  /** @returns why it could not */
+  /** @returns the reason when it failed */
   function moveAtEnd(): unknown {
-    // Another log, or another database, may be there by now.
+    // By now, another log or database may be there.
     if (!files.areInPlace()) return undefined
     try {
       moveLog(database)
@@ -150,9 +150,9 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
       const lost = trust.lost()
       if (lost) throw lost
       await disk?.stop()
-      // Into the database file, so that a copy of it alone is whole.
+      // Moved into the database file, so that a copy of it alone is complete.
       const unmoved = moveAtEnd()
-      // SQLite would do it once more, and succeed with what the first sync has lost.
+      // SQLite would checkpoint again, and succeed without what the first sync lost.
       if (unmoved instanceof LostDiskError) throw unmoved
       await closeAll([
         () => {

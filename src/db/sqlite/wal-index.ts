@@ -1,21 +1,21 @@
-/** What SQLite knows of its log: whether something was committed, and how much waits to be moved into the database file. */
+/** What SQLite knows of its log: whether anything was committed, and how much has yet to move to the database file. */
 import type { Database } from 'bun:sqlite'
 
 export type WalIndex = {
-  /** Moves at every commit of any process. */
+  /** Changes with every commit of any process. */
   version(): number
   /** Pages in the log, as of the last commit. */
   frames(): number
-  /** How many of them SQLite takes to be in the database file. */
+  /** How many of them SQLite believes to be in the database file. */
   moved(): number
   /** Pages in the log that are not in the database file yet. */
   backlog(): number
 }
 
 /**
- * Asks SQLite each time, which takes a few system calls. `fast/wal-index.ts` takes none.
+ * Asks SQLite each time, at the cost of a few system calls. `fast/wal-index.ts` needs none.
  *
- * @param reader a connection in WAL mode that stays open as long as the index is asked, and on which nothing is written
+ * @param reader a connection in WAL mode that stays open while the index is in use, and never writes
  */
 export function askWalIndex(reader: Database): WalIndex {
   const version = reader.prepare<{ data_version: number }, []>('PRAGMA data_version')

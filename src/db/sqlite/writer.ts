@@ -1,4 +1,4 @@
-/** The connection that writes: transactions take turns, and nobody is told of one before it is on the disk. */
+/** The connection that writes: transactions take turns, and none is acknowledged before it is on the disk. */
 import type { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
 import { createDurations, type Durations } from '../../core/durations.ts'
@@ -9,18 +9,18 @@ import { isFailedSync } from './error-codes.ts'
 import type { DiskThread } from './fast/disk-thread.ts'
 import type { PlacedFiles } from './placed-files.ts'
 
-/** How long a write waits from the moment of asking: for those before it, and for another process, such as the command line. */
+/** How long a write waits in all: for the writes before it, and for another process, such as the command line. */
 const PATIENCE_MS = 5000
 const LOCK_POLL_MS = 10
-/** Writes that wait for their turn: about a second's work. */
+/** Writes waiting for their turn: about a second's work. */
 const MOST_WAITING = 1000
 
 export type WriterOptions<Tx> = {
   database: Database
   tx: Tx
-  /** A descriptor of the log; undefined where the system doesn't tell. */
+  /** A descriptor of the log; undefined if the system does not show it. */
   log: number | undefined
-  /** Undefined where the event loop waits for the disk itself. */
+  /** Undefined if the event loop waits for the disk itself. */
   disk: DiskThread | undefined
   pace: CheckpointPace
   trust: Pick<DiskTrust, 'require' | 'isDoubted' | 'doubt'>
@@ -35,9 +35,9 @@ export type Writer<Tx> = {
   writeSoon<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   requireUsable(): void
   durable(): Promise<void> | undefined
-  /** Runs `work` with the lock when the transactions before are over, and rolls back. @throws AppError `unavailable` */
+  /** Runs `work` under the lock after all earlier transactions, and rolls back. @throws AppError `unavailable` */
   alone(work: () => Promise<void>): Promise<void>
-  /** Resolves when the transactions that were asked for are over. */
+  /** Resolves when all transactions requested so far are over. */
   idle(): Promise<void>
   readonly waits: Durations
 }
@@ -47,7 +47,7 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
   const waits = createDurations()
   let turn: Promise<unknown> = Promise.resolve()
   let waiting = 0
-  /** Of the newest commit that may not be on the disk yet: it is about all before it as well. */
+  /** The sync of the newest commit that may not be on the disk yet; it covers all earlier ones. */
   let syncing: Promise<void> | undefined
 
   function requireUsable(): void {
@@ -84,7 +84,7 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
       else checkpoint()
       return { value }
     } catch (error) {
-      // After a full disk, for one, SQLite has already rolled back by itself.
+      // After some errors, such as a full disk, SQLite has already rolled back by itself.
       if (database.inTransaction) database.run('ROLLBACK')
       if (!isFailedSync(error)) return { error }
       trust.doubt('log', error)
@@ -92,7 +92,7 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
     }
   }
 
-  /** SQLite would do it within a commit, and tell nobody of a sync that failed. */
+  /** Replaces SQLite's own checkpoint within a commit, which hides a failed sync. */
   function checkpoint(): void {
     if (!pace.isDue()) return
     let file: 'log' | 'database' = 'log'
@@ -101,21 +101,21 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
       file = 'database'
       database.run('PRAGMA wal_checkpoint(PASSIVE)')
     } catch (error) {
-      // Whatever else went wrong loses nothing, and is tried again.
+      // Any other failure loses nothing, and is retried.
       if (file === 'log' || isFailedSync(error)) trust.doubt(file, error)
     } finally {
       pace.done()
     }
   }
 
-  /** Runs `work` after what was asked for before it, whatever became of that. */
+  /** Runs `work` after everything requested before it, whether or not that succeeded. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = turn.then(work)
     turn = done.catch(() => undefined)
     return done
   }
 
-  /** @returns what is over once it is on the disk */
+  /** @returns the outcome, which counts once `synced` has resolved */
   function transactInTurn<T>(work: (tx: Tx) => Promise<T>, isDurable: boolean) {
     const askedAt = performance.now()
     waiting++
@@ -143,10 +143,10 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
   return {
     async write(work) {
       requireRoom()
-      // The next may write while this one waits for the disk.
+      // The next write may run while this one waits for the disk.
       const { outcome, synced } = await transactInTurn(work, true)
       if ('error' in outcome && isPassing(outcome.error)) throw outcome.error
-      // Also where nothing was changed, or something was in the way: it may be there by a commit that is not on the disk yet.
+      // Even if nothing was changed, or something was in the way: a commit that is not on the disk yet may be the cause.
       await requireSynced(synced)
       files.look()
       return unwrap(outcome)
@@ -186,7 +186,7 @@ function unwrap<T>(outcome: Outcome<T>): T {
   return outcome.value
 }
 
-/** @throws AppError `unavailable` when another process keeps the lock until the deadline */
+/** @throws AppError `unavailable` when another process holds the lock until the deadline */
 async function lockForWriting(database: Database, deadline: number): Promise<void> {
   for (;;) {
     try {

@@ -2,13 +2,13 @@
 import { index, primaryKey, table, text, timestamp } from '../columns.ts'
 import { userId } from './users.ts'
 
-/** What an account has used up of its allowances: see `features/account/allowance.ts`. */
+/** How much of its allowances an account has used up: see `features/account/allowance.ts`. */
 export const allowances = table(
   'allowances',
   {
     userId: userId(),
     name: text().notNull(),
-    /** When all uses will be forgotten. */
+    /** When all uses will have been forgotten. */
     emptyAt: timestamp('empty_at').notNull(),
     /** The time of the last use. */
     usedAt: timestamp('used_at').notNull(),

@@ -10,25 +10,25 @@ export const apiKeys = table(
     id: id(),
     userId: userId(),
     name: text().notNull(),
-    /** SHA-256 of the whole key, in hex. The key itself is stored nowhere. */
+    /** SHA-256 of the whole key, in hex. The key itself is not stored anywhere. */
     keyHash: text('key_hash').notNull().unique(),
     keyPrefix: text('key_prefix').notNull(),
     createdAt: createdAt(),
     expiresAt: timestamp('expires_at'),
     lastUsedAt: timestamp('last_used_at'),
-    /** A JSON array; null is everything that the user may do. */
+    /** A JSON array; null allows everything that the user may do. */
     scopes: text(),
-    /** A JSON array of CIDR ranges; null is everywhere. */
+    /** A JSON array of CIDR ranges; null allows every address. */
     allowedCidrs: text('allowed_cidrs'),
-    /** The one subscription that the key sees; null is all of its user. */
+    /** The one subscription that the key sees; null for all of its user's. */
     subscriptionId: integer('subscription_id').references(() => subscriptions.id, { onDelete: 'cascade' }),
     /** The secret before the last rotation, which works until `previousValidUntil`. */
     previousKeyHash: text('previous_key_hash').unique(),
     previousKeyPrefix: text('previous_key_prefix'),
     previousValidUntil: timestamp('previous_valid_until'),
-    /** Of the mails before the expiry, the last that was sent or is not worth sending: so many days before. */
+    /** The last expiry email sent or not worth sending, as its number of days before the expiry. */
     noticedDays: integer('noticed_days'),
-    /** Until when it may rotate itself, and how long it lives from each such rotation on; null for one that may not. */
+    /** The end of its right to rotate itself, and the lifetime after each such rotation; null without the right. */
     renewableUntil: timestamp('renewable_until'),
     lifetimeMs: integer('lifetime_ms'),
   },

@@ -1,40 +1,40 @@
-/** The audit log, which `ncp audit verify` holds against its migrations. Owner: features/operation/audit. */
+/** The audit log, whose migrations `ncp audit verify` checks. Owner: features/operation/audit. */
 import { sql } from 'drizzle-orm'
 import { id, index, integer, table, text, timestamp } from '../columns.ts'
 
 /**
  * What happened, in order and for good: triggers in the migration refuse every change, and every deletion but that of
- * the oldest entries, up to the horizon. No foreign keys: an entry outlives what it tells of.
+ * the oldest entries, up to the horizon. No foreign keys: an entry outlives what it is about.
  */
 export const auditLog = table(
   'audit_log',
   {
     id: id(),
     createdAt: timestamp('created_at').notNull(),
-    /** Who did it; null for a stranger, the command line and the panel itself. */
+    /** The user who did it; null for a stranger, the command line and the panel itself. */
     actorId: integer('actor_id'),
     credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
-    /** Of the session or the API key. */
+    /** The id of the session or API key. */
     credentialId: integer('credential_id'),
     address: text(),
     requestId: text('request_id'),
     action: text().notNull(),
-    /** Whose account it concerns: the customer who may read it. */
+    /** The account it concerns, whose customer may read it. */
     accountId: integer('account_id'),
     targetType: text('target_type'),
     targetId: integer('target_id'),
     result: text({ enum: ['success', 'failure', 'refused'] }).notNull(),
-    /** The `error` that the client was sent, where there was one. */
+    /** The `error` sent to the client, if there was one. */
     reason: text(),
-    /** How often, where failures and refusals are summed up. */
+    /** How many times, for summed-up failures and refusals. */
     times: integer().notNull(),
-    /** A JSON object of what else there is to know, never a secret. */
+    /** A JSON object with further details, never a secret. */
     details: text().notNull(),
-    /** SHA-256 of the entry and of the hash before it, in hex: see `features/operation/audit/chain.ts`. */
+    /** SHA-256 of the entry and the previous hash, in hex: see `features/operation/audit/chain.ts`. */
     hash: text().notNull(),
   },
   (table) => [
-    // Each is followed by the id, as every index is: a list by account, actor or action is read in its order.
+    // Like every index, each ends with the id: a list by account, actor or action is read in its order.
     index('audit_log_actor_id').on(table.actorId),
     index('audit_log_actor_id_action').on(table.actorId, table.action),
     index('audit_log_actor_id_alone').on(table.actorId).where(sql`account_id IS NULL`),
@@ -46,14 +46,14 @@ export const auditLog = table(
 )
 
 /**
- * Entries that are dated before the entry before them, because the clock was put back: between two of these, times only
- * grow with ids, so that an entry is found by its time without an index on it.
+ * Entries dated before the previous entry, because the clock was set back: between two of these, times only grow with
+ * ids, so an entry can be found by its time without an index on it.
  */
 export const auditClockSteps = table('audit_clock_steps', {
   entryId: integer('entry_id').primaryKey(),
 })
 
-/** One row: the newest entry, so that it shows when the end of the log is cut off. Triggers let it go forward alone. */
+/** One row: the newest entry, so that cutting off the end of the log shows. Triggers let it only move forward. */
 export const auditHead = table('audit_head', {
   id: integer().primaryKey(),
   /** 0 before the first entry. */
@@ -61,7 +61,7 @@ export const auditHead = table('audit_head', {
   hash: text().notNull(),
 })
 
-/** One row, once old entries have been deleted: the last of them, on which the chain goes on. */
+/** One row, once old entries have been deleted: the last deleted one, from which the chain continues. */
 export const auditHorizon = table('audit_horizon', {
   id: integer().primaryKey(),
   entryId: integer('entry_id').notNull(),
@@ -69,14 +69,14 @@ export const auditHorizon = table('audit_horizon', {
 })
 
 /**
- * What an account has done beyond its budget of entries, counted until the sum of it becomes an entry: in the transaction
- * of what it counts, so that nothing is lost in between.
+ * What an account did beyond its budget of entries, counted until the sum becomes an entry: in the transaction that did
+ * it, so that no count is lost in between.
  */
 export const auditSums = table(
   'audit_sums',
   {
     id: id(),
-    /** Of all that is the same in what is summed up, as JSON. */
+    /** What the summed-up events have in common, as JSON. */
     key: text().notNull().unique(),
     accountId: integer('account_id').notNull(),
     actorId: integer('actor_id'),

@@ -1,17 +1,17 @@
-/** Answers to be repeated. Owner: http/idempotency. */
+/** Responses kept for repeats. Owner: http/idempotency. */
 import { createdAt, index, primaryKey, table, text, timestamp } from '../columns.ts'
 import { userId } from './users.ts'
 
-/** What a repeated request is answered (Idempotency-Key). */
+/** The response to a repeated request (Idempotency-Key). */
 export const idempotentAnswers = table(
   'idempotent_answers',
   {
     userId: userId(),
-    /** SHA-256 of the key that the client chose, in hex. */
+    /** SHA-256 of the client's key, in hex. */
     keyHash: text('key_hash').notNull(),
-    /** SHA-256 of what was asked for, in hex. */
+    /** SHA-256 of what the request asked for, in hex. */
     fingerprint: text().notNull(),
-    /** Sealed (AES-256-GCM): it may hold an activation token. An API key it never holds. */
+    /** Sealed (AES-256-GCM): it can hold an activation token, but never an API key. */
     answer: text().notNull(),
     createdAt: createdAt(),
     expiresAt: timestamp('expires_at').notNull(),

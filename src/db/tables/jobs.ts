@@ -1,21 +1,21 @@
-/** Work that waits for its worker. Owner: jobs. */
+/** Jobs waiting for their worker. Owner: jobs. */
 import { sql } from 'drizzle-orm'
 import { createdAt, id, index, integer, table, text, timestamp, uniqueIndex } from '../columns.ts'
 
-/** A row is gone once its job is done, or no longer worth doing. */
+/** A row is deleted once its job is done or no longer worth doing. */
 export const jobs = table(
   'jobs',
   {
     id: id(),
-    /** Whose worker does it, such as `email`. */
+    /** The kind of worker that does it, such as `email`. */
     kind: text().notNull(),
-    /** JSON for that worker, its secrets sealed. */
+    /** JSON for that worker, with secrets sealed. */
     payload: text().notNull(),
-    /** Of one topic one job waits, the newest. */
+    /** Of each topic, only the newest job waits. */
     topic: text(),
     attempts: integer().notNull().default(0),
     createdAt: createdAt(),
-    /** Not done before; put off while a process has the lease, so that no other does it. */
+    /** Not to be done earlier; postponed while a process holds the lease, so that no other does it. */
     nextAttemptAt: timestamp('next_attempt_at').notNull(),
     expiresAt: timestamp('expires_at').notNull(),
   },

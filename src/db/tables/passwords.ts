@@ -1,10 +1,10 @@
-/** Tokens to set a password with. Owner: features/account/password. */
+/** Tokens for setting a password. Owner: features/account/password. */
 import { createdAt, id, index, table, text, timestamp } from '../columns.ts'
 import { userId } from './users.ts'
 
 /**
- * Single-use tokens with which a user sets a password: one activation, the newest, and a few resets, so that asking for
- * another, which anybody may, voids nothing. The first that is used voids all.
+ * Single-use tokens with which a user sets a password: one activation, the newest, and a few resets, so that another
+ * request, which anybody can make, voids nothing. The first token used voids all.
  */
 export const passwordTokens = table(
   'password_tokens',

@@ -1,17 +1,17 @@
-/** What proving a password or a code leaves behind. Owner: features/account/proof. */
+/** Records left by proofs of passwords and codes. Owner: features/account/proof. */
 import { index, integer, primaryKey, table, text, timestamp } from '../columns.ts'
 import { userId } from './users.ts'
 
-/** Addresses that a user has logged in from, or reset the password from: they have allowances of their own. */
+/** Addresses from which a user has logged in or reset the password: they have their own allowances. */
 export const knownAddresses = table(
   'known_addresses',
   {
     userId: userId(),
-    /** As the limits group them: an IPv4 address, or the /64 of an IPv6 one. */
+    /** Grouped as for the limits: an IPv4 address, or the /64 of an IPv6 one. */
     addressGroup: text('address_group').notNull(),
     /** 0 before the first login. */
     lastLoginAt: timestamp('last_login_at').notNull(),
-    /** When a token from a reset email was last redeemed here by a user with two-factor authentication on. */
+    /** When a user with two-factor authentication last redeemed a token from a reset email here. */
     resetAt: timestamp('reset_at'),
   },
   (table) => [
@@ -20,7 +20,7 @@ export const knownAddresses = table(
   ],
 )
 
-/** One row: what was asked about an email that nobody has, counted so that it costs what others cost. */
+/** One row: attempts on unknown emails, counted so that they cost the same as others. */
 export const strangers = table('strangers', {
   id: integer().primaryKey(),
   failedAttempts: integer('failed_attempts').notNull(),

@@ -1,4 +1,4 @@
-/** Users. Owner: features/account, each of whose parts writes the columns that it is about. */
+/** Users. Owner: features/account, where each part writes its own columns. */
 import { sql } from 'drizzle-orm'
 import { createdAt, id, index, integer, table, text, timestamp, updatedAt } from '../columns.ts'
 
@@ -15,7 +15,7 @@ export const users = table(
     passwordHash: text('password_hash'),
     /** Sealed (AES-256-GCM) base32 seed, in force while `totpEnabledAt` is set. */
     totpSecret: text('totp_secret'),
-    /** Sealed seed that waits for its first code. */
+    /** A sealed seed that waits for its first code. */
     totpPendingSecret: text('totp_pending_secret'),
     totpEnabledAt: timestamp('totp_enabled_at'),
     /** The last accepted RFC 6238 time step: each step is accepted once. */
@@ -28,7 +28,7 @@ export const users = table(
   (table) => [index('users_administrators').on(table.id).where(sql`role = 'admin'`)],
 )
 
-/** Of what is gone with its user. */
+/** A column for rows that are deleted with their user. */
 export const userId = () =>
   integer('user_id')
     .notNull()

@@ -1,12 +1,12 @@
-/** Waits for the disk beside the event loop, in a thread that is there while there is much to write. */
+/** Waits for the disk off the event loop, in a thread that runs while there is much to write. */
 import { fdatasyncSync } from 'node:fs'
 import type { CheckpointPace } from '../checkpoint-pace.ts'
 
-/** What the thread is told at its start. */
+/** What the thread receives at its start. */
 export type DiskFiles = {
-  /** The path of the database. */
+  /** Path of the database. */
   database: string
-  /** A descriptor of its log that stays open until the thread is stopped. */
+  /** A descriptor of the log that stays open until the thread is stopped. */
   log: number
 }
 
@@ -14,34 +14,34 @@ export type DiskJob = 'sync' | 'checkpoint' | 'end'
 export type DiskAnswer = { done: 'start' | DiskJob; failure?: DiskFailure }
 export type DiskFailure = { message: string; code: string; doubt: Doubt | undefined }
 
-/** The file of which a failed sync leaves unknown what is on the disk. */
+/** The file whose contents on the disk are unknown after a failed sync. */
 export type Doubt = 'log' | 'database'
 
 export type DiskThread = {
-  /** Whether the thread is there for what is about to be written. It comes with the second write in a second. */
+  /** Whether the thread can take the coming write. It starts with the second write within a second. */
   isReady(): boolean
   /**
-   * Resolves when the log is on the disk as it is now.
+   * Resolves when the log as it is now is on the disk.
    *
-   * @throws Error of the system; from then on every call does, until `trust`
+   * @throws Error of the system; from then on every call throws, until `trust`
    */
   sync(): Promise<void>
-  /** Begins to move what is in the log into the database file, if that is much. */
+  /** Starts moving the log into the database file, if it is long. */
   checkpoint(): void
-  /** Ends the thread, after what was asked before. It comes back when there is much to write. */
+  /** Ends the thread after the jobs it was given. It comes back when there is much to write. */
   pause(): Promise<void>
-  /** What is in the log is on the disk after all. */
+  /** Call when the log has proved to be on the disk after all. */
   trust(): void
-  /** As `pause`, for good. */
+  /** Like `pause`, for good. */
   stop(): Promise<void>
 }
 
 export type DiskThreadOptions = {
-  /** Where `disk-worker.ts` is. */
+  /** Location of `disk-worker.ts`. */
   thread: URL
   files: DiskFiles
   pace: CheckpointPace
-  /** Told of a sync that failed, or of which nobody knows how it ended. */
+  /** Called after a sync that failed or whose outcome nobody knows. */
   onDoubt(doubt: Doubt, error: Error): void
 }
 
@@ -55,11 +55,11 @@ export function createDiskThread({ thread, files, pace, onDoubt }: DiskThreadOpt
   let isUp = false
   let isLost = false
   let isMoving = false
-  /** Why nothing that was written since is known to be on the disk. */
+  /** Why writes since then may not be on the disk. */
   let failure: Error | undefined
   let askedAt = Number.NEGATIVE_INFINITY
   let ended: Deferred | undefined
-  /** One sync is for all who asked before it began. */
+  /** One sync serves everybody who asked before it began. */
   let syncing: Deferred | undefined
   let waiting: Deferred | undefined
 
@@ -93,7 +93,7 @@ export function createDiskThread({ thread, files, pace, onDoubt }: DiskThreadOpt
     if (done === 'end') forget()
   }
 
-  /** The next sync would succeed, also for those who wait for it: the system has forgotten what it could not write. */
+  /** Rejects waiting callers too: the system has forgotten what it could not write, so the next sync would succeed. */
   function fail(doubt: Doubt, error: Error): void {
     failure = error
     for (const asked of [syncing, waiting]) asked?.reject(error)
@@ -101,7 +101,7 @@ export function createDiskThread({ thread, files, pace, onDoubt }: DiskThreadOpt
     onDoubt(doubt, error)
   }
 
-  /** The thread is gone, and with it how its last sync ended. The event loop waits itself from now on. */
+  /** The thread is gone, and with it the outcome of its last sync. From now on, the event loop waits for the disk. */
   function lost(): void {
     isLost = true
     const wasSyncing = syncing !== undefined
@@ -131,7 +131,7 @@ export function createDiskThread({ thread, files, pace, onDoubt }: DiskThreadOpt
     return ended.promise
   }
 
-  /** For a transaction that began while the thread was there. */
+  /** For a transaction that began while the thread was running. */
   function syncHere(): Promise<void> {
     try {
       fdatasyncSync(files.log)

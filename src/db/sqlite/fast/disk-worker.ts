@@ -3,20 +3,20 @@ import { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
 import type { DiskAnswer, DiskFiles, DiskJob, Doubt } from './disk-thread.ts'
 
-/** Pages. A log that grew so long has had no pause in which all of it could be moved: then writes wait while it is moved. */
+/** Pages. A log of this length has had no pause in which all of it could be moved, so writes wait while it is moved. */
 const LONG_LOG = 4000
 
 declare const self: Worker
 
 let files: DiskFiles
 let database: Database
-/** What a failure right now would leave unknown. */
+/** The file that a failure right now would put in doubt. */
 let doubt: Doubt | undefined
 
 function start(given: DiskFiles): void {
   files = given
   database = new Database(files.database, { readwrite: true, create: false })
-  // Nobody is made to wait: what is in the way now is not the next time.
+  // Nobody has to wait: what blocks now will not block next time.
   database.run('PRAGMA busy_timeout = 0')
 }
 
@@ -29,7 +29,7 @@ function syncLog(): void {
 const jobs: Record<DiskJob, () => void> = {
   sync: syncLog,
   checkpoint() {
-    // SQLite does it as well, and would not say of which of its two files a sync has failed.
+    // SQLite syncs it as well, but would not say which of its two files a failed sync concerned.
     syncLog()
     const moved = database.query<{ log: number }, []>('PRAGMA wal_checkpoint(PASSIVE)').get()
     if (moved && moved.log > LONG_LOG) database.run('PRAGMA wal_checkpoint(FULL)')

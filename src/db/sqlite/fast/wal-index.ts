@@ -1,11 +1,11 @@
-/** The index of SQLite's log, read from the memory that SQLite shares with every process, without a system call. */
+/** The index of SQLite's log, read without system calls from the memory that SQLite shares between processes. */
 import { realpathSync } from 'node:fs'
 import { mapFile } from '../../../system/mapped-file.ts'
 import { openFile } from '../../../system/open-files.ts'
 import type { WalIndex } from '../wal-index.ts'
 
 /**
- * Two copies of a header of 48 bytes, then how many frames are in the database file:
+ * Two copies of a 48-byte header, then the number of frames already in the database file:
  * https://www.sqlite.org/walformat.html#the_wal_index_header
  */
 const INTEGERS = 25
@@ -14,14 +14,14 @@ const LAST_FRAME = 4
 const FRAMES_MOVED = 24
 
 /**
- * Every commit writes the header, with a counter and a checksum, before it is acknowledged. `PRAGMA data_version` compares the
- * same bytes, inside a read transaction of three system calls.
+ * Every commit writes the header, with a counter and a checksum, before it is acknowledged. `PRAGMA data_version`
+ * compares the same bytes, but inside a read transaction of three system calls.
  *
- * The file is mapped through SQLite's own descriptor, because closing another one of the same file would drop the locks that
+ * The file is mapped through SQLite's own descriptor: closing another one of the same file would drop the locks that
  * SQLite holds on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
  *
- * @param path a database file that this process has read in WAL mode, and keeps open as long as the index is asked
- * @returns undefined where the system doesn't tell which files are open, or has no C library that we know
+ * @param path a database file that this process has read in WAL mode and keeps open while the index is in use
+ * @returns undefined if the system does not show which files are open, or has no C library that we know
  */
 export function mapWalIndex(path: string): WalIndex | undefined {
   const index = mapIntegers(`${realpathSync(path)}-shm`)
@@ -30,7 +30,7 @@ export function mapWalIndex(path: string): WalIndex | undefined {
   let version = 0
   return {
     version() {
-      // Half a header, while a commit is writing it, differs as well.
+      // Half a header, read while a commit writes it, differs as well.
       for (let i = 0; i < HEADER_INTEGERS; i++) {
         if (index[i] === seen[i]) continue
         seen.set(index.subarray(0, HEADER_INTEGERS))
