@@ -36,7 +36,7 @@ export type Store = {
   durable(): Promise<void> | undefined
   /** What keeps writes from being confirmed, in words fit for strangers; undefined if nothing does. */
   trouble(): string | undefined
-  /** Changes with every commit of any process: data cached from the store is valid for one version. Read per request. */
+  /** Changes with every commit of any process: cached data is valid for one version. Read once per request. */
   version(): Awaitable<number>
   /** How long writes waited for their turn and for the lock. */
   readonly waits: Durations

@@ -1,4 +1,4 @@
-/** Whether the disk keeps what is written: after a failed sync it is in doubt until one full rewrite proves it, or not. */
+/** Whether the disk keeps what is written: after a failed sync, one full rewrite either proves it or shows the loss. */
 import type { Log } from '../../log/log.ts'
 import { LostDiskError, writesStopped } from '../failures.ts'
 import type { Doubt } from './fast/disk-thread.ts'
@@ -14,7 +14,7 @@ export type DiskTrustOptions = {
    * @throws Error when even that does not get it onto the disk for certain
    */
   prove(isDoubted: (file: Doubt) => boolean): Promise<void>
-  /** Called when the proof failed. The process has to end without closing the database, which would build on lost data. */
+  /** Called when the proof failed. The process has to end without closing the database: closing would build on it. */
   onLost(error: LostDiskError): void
 }
 

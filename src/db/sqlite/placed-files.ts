@@ -1,4 +1,4 @@
-/** Whether the database files are still where they were opened: writes to an unlinked file are lost at the next start. */
+/** Whether the database files are still where they were opened: writes to a deleted file are lost at the next start. */
 import type { Database } from 'bun:sqlite'
 import { chmodSync, statSync } from 'node:fs'
 import type { Log } from '../../log/log.ts'

@@ -24,7 +24,7 @@ export type StoreOptions = {
   isNew?: boolean
   /** Whether this is the one panel on the data directory, not a command beside it. */
   isPanel?: boolean
-  /** Location of `disk-worker.ts`, for serving requests; without it, a write blocks everything until it is on the disk. */
+  /** Location of `disk-worker.ts`, for serving requests; without it, a write blocks everything until it is synced. */
   diskThread?: URL
   /** Whether the WAL index may be read from memory; by default it is. */
   mapsIndex?: boolean

@@ -146,7 +146,7 @@ export function createWriter<Tx>(options: WriterOptions<Tx>): Writer<Tx> {
       // The next write may run while this one waits for the disk.
       const { outcome, synced } = await transactInTurn(work, true)
       if ('error' in outcome && isPassing(outcome.error)) throw outcome.error
-      // Even if nothing was changed, or something was in the way: a commit that is not on the disk yet may be the cause.
+      // Even if nothing was changed, or something was in the way: a commit not yet on the disk may be the cause.
       await requireSynced(synced)
       files.look()
       return unwrap(outcome)

@@ -1,4 +1,4 @@
-/** Lists sites in pages, of one subscription or of all, and searches them by name within a bounded amount of work. */
+/** Lists sites in pages, of one subscription or all, and searches them by name within a bounded amount of work. */
 import { and, asc, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { type Piece, readPage } from '../../../db/page-reader.ts'
@@ -7,16 +7,16 @@ import type { Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites } from '../../../db/tables.ts'
 import { gatherNames, hasName, type NamedSite, searchedName } from './names.ts'
 
-/** Names that one statement reads or looks at: a few milliseconds. A site has no more than a tenth of it. */
+/** Names that one statement reads or looks at: a few milliseconds. A site has at most a tenth of that. */
 const NAMES_OF_PIECE = 1200
-/** More than any id. */
+/** Greater than any id. */
 const NO_ID = Number.MAX_SAFE_INTEGER
 
 type Wanted = { within: number | undefined; afterId: number; wanted: number }
 
 const inSubscription = eq(sites.subscriptionId, given('within'))
 
-// Prepared: what nearly everybody asks for, and building it anew costs five times the reading.
+// Prepared: nearly everybody asks for this, and building it anew takes five times as long as reading.
 const readEverywhere = prepare((queries) => selectNames(queries, undefined, undefined))
 const readWithin = prepare((queries) => selectNames(queries, inSubscription, undefined))
 const searchEverywhere = prepare((queries) => selectNames(queries, undefined, hasName(queries, given('text'))))
@@ -48,13 +48,13 @@ async function readSites(queries: Queries, { within, afterId, wanted }: Wanted):
       ? await readEverywhere.all(queries, about)
       : await readWithin.all(queries, { ...about, within })
   const found = gatherNames(rows)
-  // The last may have more names than were read.
+  // The last site may have more names than were read.
   const isCut = rows.length === NAMES_OF_PIECE
   if (isCut) found.pop()
   return { rows: found, next: isCut || found.length === wanted ? found.at(-1)?.id : undefined }
 }
 
-/** Looks at the sites that have the next so many names. */
+/** Looks at the sites with the next names, up to a limit. */
 async function searchSites(queries: Queries, { within, afterId, wanted }: Wanted, text: string) {
   const about = { afterId, names: NAMES_OF_PIECE }
   const last = await (within === undefined
@@ -71,8 +71,8 @@ async function searchSites(queries: Queries, { within, afterId, wanted }: Wanted
 }
 
 /**
- * Sites with all their names, a row each. CROSS JOIN is SQLite's way to say which table comes first: the one whose order is
- * asked for, so that nothing is sorted. In one statement: between two, another request could take the names away.
+ * Sites with all their names, one row each. CROSS JOIN is SQLite's way of fixing which table comes first: the one whose
+ * order is wanted, so nothing is sorted. One statement: between two, another request could remove names.
  */
 function selectNames(queries: Queries, scope: SQL | undefined, filter: SQL | undefined) {
   const range = and(gt(sites.id, given('afterId')), lte(sites.id, given('end')), scope, filter)
@@ -92,7 +92,7 @@ function selectNames(queries: Queries, scope: SQL | undefined, filter: SQL | und
     .limit(sql.placeholder('names'))
 }
 
-/** The site that has the last of so many names. */
+/** The site of the last name within the limit. */
 function selectEnd(queries: Queries, scope: SQL | undefined) {
   return queries
     .select({ id: sites.id })

@@ -7,7 +7,7 @@ import { normalizeDomain } from './domain.ts'
 import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteFilter, type SiteRef } from './sites.ts'
 
 const NAME_LENGTH = { minLength: 1, maxLength: 253 }
-/** Long enough for a name in the letters of its language, which punycode makes longer. */
+/** Long enough for a name in its own script, although punycode is longer. */
 const domainName = () =>
   text({
     ...NAME_LENGTH,
@@ -73,7 +73,7 @@ export function toSite(site: Site) {
 }
 
 /**
- * The contract takes `subscription_id` from the query at every customer endpoint; the body may name it as well.
+ * The contract takes `subscription_id` from the query at every customer endpoint; the body can name it as well.
  *
  * @throws AppError `bad_request` when the two differ, since either could be the mistake
  */
@@ -99,7 +99,7 @@ export function toSiteRef({ params, query }: { params: { id: string }; query: { 
   return { id: toInteger(params.id), subscriptionId: id === undefined ? undefined : toInteger(id) }
 }
 
-/** From the wire's names to the service's; what is absent stays absent. */
+/** From API names to the service's; absent fields stay absent. */
 export function toSiteChanges({ php_version: phpVersion, ...same }: typeof ChangeSite.static): SiteChanges {
   return { ...same, ...(phpVersion !== undefined && { phpVersion }) }
 }

@@ -1,4 +1,4 @@
-/** The names of sites, domains and aliases alike: stored one a row, unique on the node, and put together again. */
+/** The names of sites, both domains and aliases: stored one per row, unique on the node, and put together again. */
 import { domainToASCII } from 'node:url'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
@@ -18,21 +18,21 @@ export function searchedName(text: string): string {
   return domainToASCII(text) || text.toLowerCase()
 }
 
-/** @param part as `searchedName` gives it */
+/** @param part as returned by `searchedName` */
 export function hasName(queries: Queries, part: SQL): SQL {
   const found = queries
     .select({ id: siteDomains.siteId })
     .from(siteDomains)
     .where(and(eq(siteDomains.siteId, sites.id), contains(siteDomains.domain, part)))
     .limit(1)
-  // Not EXISTS, of which SQLite would make a join that it has to sort.
+  // Not EXISTS: SQLite would turn it into a join that it has to sort.
   return sql`${found} IS NOT NULL`
 }
 
 /**
- * One site for its many rows. They come out of one statement: between two, another request could take the names away.
+ * Merges the rows of each site. They come from one statement: between two, another request could remove names.
  *
- * @param rows in order of site, and of position within it
+ * @param rows ordered by site, then by position
  */
 export function gatherNames(rows: { site: SiteRow; name: string }[]): NamedSite[] {
   const found = new Map<number, NamedSite>()
@@ -44,7 +44,7 @@ export function gatherNames(rows: { site: SiteRow; name: string }[]): NamedSite[
   return [...found.values()]
 }
 
-/** @throws AppError `conflict` that names the field, when a site of anybody's has the name as its domain or an alias */
+/** @throws AppError `conflict` naming the field, when any site has the name as its domain or an alias */
 export async function insertDomains(tx: Queries, siteId: number, names: SiteNames): Promise<void> {
   const all = [names.domain, ...names.aliases]
   const inserted = await tx
@@ -59,7 +59,7 @@ export async function insertDomains(tx: Queries, siteId: number, names: SiteName
   throw new AppError('conflict', `${field}: a site on this server already has this name`)
 }
 
-/** @throws AppError `validation_error` that names the field */
+/** @throws AppError `validation_error` naming the field */
 export function normalizeNames(domain: string, aliases: string[]): SiteNames {
   const normalized = {
     domain: requireDomain('domain', domain),
@@ -79,7 +79,7 @@ function requireDomain(field: string, text: string): string {
   return domain
 }
 
-/** What differs between two sets of names, for the audit log. */
+/** The difference between two sets of names, for the audit log. */
 export function nameChanges(before: SiteNames, after: SiteNames) {
   const added = after.aliases.filter((alias) => !before.aliases.includes(alias))
   const removed = before.aliases.filter((alias) => !after.aliases.includes(alias))

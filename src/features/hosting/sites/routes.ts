@@ -115,7 +115,7 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
   function listSites({ caller, query, context }: Call<typeof operations.listSites>) {
     const page = pages.get('sites', { caller, context, query }, readPage)
     const send = pageSender(context, query)
-    // In this form: Elysia reads the source, takes a call after `return` or `=>` for a promise, and would always wait.
+    // In this form because Elysia reads the source: it takes a call after `return` or `=>` for a promise, and waits.
     return page instanceof Promise ? page.then(send) : send(page)
   }
 

@@ -1,4 +1,4 @@
-/** Sites: a domain, its aliases and the place of its files, within a subscription and its limit. */
+/** Sites: a domain, its aliases and its document root, within a subscription and its limit. */
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, Operator } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'
@@ -25,7 +25,7 @@ const DEFAULT_PHP_VERSION = '8.4'
 /** Sites that one statement counts. */
 const COUNT_STEP = 20_000
 
-/** A site, and the subscription it must be in where the request names one. */
+/** A site, and the subscription it must be in if the request names one. */
 export type SiteRef = { id: number; subscriptionId: number | undefined }
 export type SiteFilter = { subscriptionId?: number; domain?: string }
 export type NewSite = SiteNames & { subscriptionId: number | undefined }
@@ -49,7 +49,7 @@ export type Sites = ReturnType<typeof createSites>
 export function createSites(options: SitesOptions) {
   const { store, clock, audit, writeAs, scope } = options
 
-  /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+  /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
   async function findVisible(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
     const rows = await queries
       .select({ site: sites, name: siteDomains.domain, subscription: subscriptions })
@@ -100,13 +100,13 @@ export function createSites(options: SitesOptions) {
       return (await findVisible(caller, ref, store.read)).site
     },
 
-    /** @throws AppError `not_found`, `forbidden` to a caller who may not see the subscription */
+    /** @throws AppError `not_found`, `forbidden` if the caller may not see the subscription */
     async requireSubscription(caller: Caller, subscriptionId: number): Promise<void> {
       await scope.findOwn(store.read, caller, subscriptionId)
     },
 
     /**
-     * @param filter.subscriptionId undefined means the default one, and for an administrator all
+     * @param filter.subscriptionId undefined means the default one, and all for an administrator
      * @param filter.domain part of the domain or of an alias
      * @throws AppError `not_found`, `forbidden`
      */
@@ -189,7 +189,7 @@ export function createSites(options: SitesOptions) {
   }
 }
 
-/** Follows the domain, which is unique: were it to stay, the domain's next owner would get the same directory. */
+/** Follows the domain, which is unique: if it stayed, the domain's next owner would get the same directory. */
 function documentRootOf(domain: string): string {
   return `/var/www/${domain}`
 }
@@ -207,7 +207,7 @@ async function requireRoom(tx: Queries, subscription: Subscription): Promise<voi
   throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
 }
 
-/** Counts by steps, so that a subscription of a million sites stops nobody but those that write. */
+/** Counts in steps, so that a subscription with a million sites holds up only writers. */
 async function hasAsMany(tx: Queries, subscriptionId: number, count: number): Promise<boolean> {
   let last = 0
   for (let missing = count; missing > 0; missing -= COUNT_STEP) {

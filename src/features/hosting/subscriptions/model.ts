@@ -21,7 +21,7 @@ const MAX_SITES = 1_000_000
 const status = (description?: string) => choice(['active', 'suspended'], description)
 const maxSites = () => integer({ minimum: 0, maximum: MAX_SITES, example: 10 })
 const name = () => label(['Business hosting'])
-/** A customer has one default as soon as there is a subscription: it is moved, never taken away. */
+/** A customer with any subscriptions always has one default: it is moved, never removed. */
 const becomeDefault = () =>
   t.Optional(flag('True makes it the default; to take that away, make another one the default'))
 
@@ -82,7 +82,7 @@ export function toSubscriptionFilter(query: { user_id?: string; status?: Subscri
   return { ...(userId !== undefined && { userId: toInteger(userId) }), ...(status !== undefined && { status }) }
 }
 
-/** From the wire's names to the service's; what is absent stays absent. */
+/** From API names to the service's; absent fields stay absent. */
 export function toSubscriptionChanges(body: typeof ChangeSubscription.static): SubscriptionChanges {
   const { user_id: userId, max_sites: maxSites, is_default: isDefault, ...same } = body
   return {

@@ -1,4 +1,4 @@
-/** Subscriptions: what sites belong to, and how many of them a customer may have. */
+/** Subscriptions: what sites belong to, and how many sites a customer may have. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'

@@ -1,4 +1,4 @@
-/** Decides which subscription a request means and what of it the caller may see, for everything that belongs to one. */
+/** Decides which subscription a request means and what the caller may see of it, for everything that belongs to one. */
 import { and, eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -9,13 +9,13 @@ import { subscriptions } from '../../../db/tables.ts'
 
 export type Subscription = typeof subscriptions.$inferSelect
 
-/** Handed to the features whose resources belong to a subscription. */
+/** Passed to the features whose resources belong to a subscription. */
 export type SubscriptionScope = typeof subscriptionScope
 
-/** Something in a subscription, by what a refusal calls it. */
+/** Something in a subscription, with the name that a refusal gives it. */
 export type Resource = { name: 'site'; subscriptionId: number; ownerId: number }
 
-// Prepared: nearly every request of a customer begins with it.
+// Prepared: nearly every customer request starts with it.
 const defaultOfUser = prepare((queries) =>
   queries
     .select()
@@ -30,7 +30,7 @@ async function find(queries: Queries, id: number): Promise<Subscription> {
   return subscription
 }
 
-/** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+/** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
 async function findOwn(queries: Queries, caller: Caller, id: number): Promise<Subscription> {
   const subscription = await find(queries, id)
   const bound = boundSubscriptionOf(caller)
@@ -44,11 +44,11 @@ async function findOwn(queries: Queries, caller: Caller, id: number): Promise<Su
 }
 
 /**
- * The contract's subscription context: the one that is named, else the one that the API key is bound to, else the
+ * The contract's subscription context: the one that the request names, else the one the API key is bound to, else the
  * customer's default.
  *
- * @returns undefined for an administrator who names none: all of them
- * @throws AppError `not_found`, also for a customer who has none; `forbidden`
+ * @returns undefined, meaning all, for an administrator who names none
+ * @throws AppError `not_found`, also for a customer without any; `forbidden`
  */
 async function resolve(queries: Queries, caller: Caller, named: number | undefined): Promise<Subscription | undefined> {
   const id = named ?? boundSubscriptionOf(caller)
@@ -60,8 +60,8 @@ async function resolve(queries: Queries, caller: Caller, named: number | undefin
 }
 
 /**
- * @param named the subscription that the request names: what is in another one is then not found
- * @throws AppError `forbidden` for what is another customer's or beyond what the key is bound to; `not_found`
+ * @param named the subscription that the request names: anything in another one is then not found
+ * @throws AppError `forbidden` for another customer's resource or one outside the key's subscription; `not_found`
  */
 async function requireVisible(
   queries: Queries,

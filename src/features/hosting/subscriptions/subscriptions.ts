@@ -24,18 +24,18 @@ export type { Subscription } from './scope.ts'
 export type NewSubscription = {
   userId: number
   name: string
-  /** Undefined: the first of a user is the default, later ones are not. */
+  /** Undefined: a user's first subscription becomes the default, later ones do not. */
   isDefault: boolean | undefined
   /** 0 means no limit. */
   maxSites: number
 }
 export type SubscriptionChanges = {
-  /** Another user, to whom it goes with its sites. */
+  /** Another user, who gets it together with its sites. */
   userId?: number
   name?: string
   status?: 'active' | 'suspended'
   maxSites?: number
-  /** Moves the default here; false is refused, since a customer always has one. */
+  /** Makes this one the default; false is refused, since a customer always has one. */
   isDefault?: boolean
 }
 
@@ -62,7 +62,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     )
     const read = (within: SQL | undefined, wanted: number) =>
       store.read.select().from(subscriptions).where(and(within, filter)).orderBy(asc(subscriptions.id)).limit(wanted)
-    // A user has few, and an index of them.
+    // A user has few, and they are indexed.
     const isSearch = status !== undefined && userId === undefined && id === undefined
     return readPage<Subscription>(store, page, async (afterId, wanted) =>
       isSearch
@@ -71,7 +71,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     )
   }
 
-  /** Takes the default away from whichever has it, since an index allows one a user. */
+  /** Removes the default from whichever has it, since an index allows one per user. */
   async function clearDefault(tx: Queries, userId: number): Promise<void> {
     await tx
       .update(subscriptions)
@@ -85,7 +85,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     if (!user) throw new AppError('not_found', 'user_id: no such user')
   }
 
-  /** The oldest subscription of a user who has no default one becomes it. */
+  /** If a user has no default, the oldest subscription becomes it. */
   async function ensureDefault(tx: Queries, userId: number): Promise<void> {
     const [has] = await tx
       .select({ id: subscriptions.id })
@@ -107,14 +107,14 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
   return {
     list,
 
-    /** The subscriptions of the caller's user, or of them the one that a key is bound to. */
+    /** The subscriptions of the caller's user, or only the one that a key is bound to. */
     async listOwn(page: PageRequest, caller: Caller): Promise<Page<Subscription>> {
       const id = boundSubscriptionOf(caller)
       return list(page, { userId: caller.userId, ...(id !== undefined && { id }) })
     },
 
     find,
-    /** @throws AppError `not_found`, `forbidden` for another customer's and for one beyond what the key is bound to */
+    /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
     findOwn: (caller: Caller, id: number): Promise<Subscription> => subscriptionScope.findOwn(store.read, caller, id),
 
     /** @throws AppError `not_found` for an unknown user */
@@ -147,9 +147,9 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     },
 
     /**
-     * @param caller who changes it: a customer only the own ones
-     * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` when the default would be
-     * taken away
+     * @param caller who changes it: customers only change their own
+     * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` when it would leave no
+     * default
      */
     async change(
       caller: Caller,
@@ -168,7 +168,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
         }
         const { userId = before.userId } = wanted
         const moves = userId !== before.userId
-        // What was one user's default is not yet the other's.
+        // The default of one user does not become the other's.
         const changes = { ...differences(before, wanted), ...(moves && wanted.isDefault && { isDefault: true }) }
         if (changesNothing(changes)) return before
         if (moves) await requireUser(tx, userId)
@@ -178,7 +178,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
           .update(subscriptions)
           .set({ ...changes, isDefault, updatedAt: clock.now() })
           .where(eq(subscriptions.id, id))
-        // A customer with subscriptions always has a default one: of the two users, either may lack it now.
+        // A customer with subscriptions always has a default: either of the two users may lack one now.
         await ensureDefault(tx, before.userId)
         await ensureDefault(tx, userId)
         for (const accountId of new Set([before.userId, userId])) {
@@ -194,12 +194,12 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     },
 
     /**
-     * Deletes a subscription and the API keys that are bound to it, and tells its user. One with sites is deleted with them
-     * only where that is asked for. The user's oldest other one becomes the default, where this one was it.
+     * Deletes a subscription and the API keys bound to it, and notifies its user. Its sites are deleted with it only if
+     * that is asked for. If it was the default, the user's oldest other one takes its place.
      *
      * @param deleteSites whether its sites may go with it
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` where it has sites that may not go, `scope_missing` to
-     * a key with scopes that may not delete sites
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` if it has sites that may not be deleted,
+     * `scope_missing` for a key with scopes that may not delete sites
      */
     async remove(
       caller: Caller,

@@ -16,13 +16,13 @@ import { type Append, countEntry } from './sums.ts'
 
 export type { AuditEntry, AuditFilter }
 
-/** How it ended: done, failed (a wrong password), or refused (no right to it). */
+/** The outcome: done, failed (a wrong password), or refused (not allowed). */
 export type Outcome = { result: AuditEntry['result']; reason: string | null; times: number }
 
 /**
- * Writes down what the transaction does. A mutation and its entry are there together or not at all.
+ * Records what the transaction does. A mutation and its entry are stored together or not at all.
  *
- * @param outcome of something that failed; a success, once, when absent
+ * @param outcome of a failure; by default, one success
  */
 export type RecordAudit = (tx: Queries, actor: AuditedActor, event: AuditEvent, outcome?: Outcome) => Promise<void>
 
@@ -50,7 +50,7 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
   const budget = createBudget({ clock })
 
   const append: Append = async (tx, entry) => {
-    // Nobody comes between the read and the insert: there is one writing transaction at a time, over all processes.
+    // Nothing can come between the read and the insert: only one transaction writes at a time, across all processes.
     const last = await newest(tx)
     const placed = { id: last.id + 1, createdAt: clock.now(), ...entry }
     const hash = hashEntry(last.hash, placed)
@@ -78,22 +78,22 @@ export function createAudit({ store, clock }: { store: ReadStore; clock: Clock }
     record,
     append,
 
-    /** The newest first. */
+    /** Newest first. */
     list: (page: PageRequest, filter?: AuditFilter) => listEntries(store, page, filter),
   }
 }
 
-/** The last entry, or what stands for it where there is none. */
+/** The last entry, or its substitute when there is none. */
 async function newest(tx: Queries): Promise<{ id: number; hash: string; createdAt: number }> {
   const entry = await findNewest.first(tx)
   return entry ?? { ...(await horizonOf(tx)), createdAt: Number.NEGATIVE_INFINITY }
 }
 
 /**
- * Adds an entry and looks whether it is there.
+ * Adds an entry and checks that it is there.
  *
- * @throws Error where it is not, which takes back what it tells of: a trigger that somebody put into the database can
- * swallow an entry without a word
+ * @throws Error if it is not, which rolls back what it records: a trigger that somebody put into the database can
+ * silently swallow an entry
  */
 async function add(tx: Queries, entry: AuditEntry): Promise<void> {
   await addEntry.run(tx, entry)
@@ -101,7 +101,7 @@ async function add(tx: Queries, entry: AuditEntry): Promise<void> {
   if (found?.hash !== entry.hash) throw new Error(`audit entry ${entry.id} was not stored: run 'ncp audit verify'`)
 }
 
-/** The last entry that was deleted for its age; before any was, the beginning of the chain. */
+/** The last entry deleted for its age; before the first deletion, the start of the chain. */
 export async function horizonOf(queries: Queries): Promise<{ id: number; hash: string }> {
   const [horizon] = await queries.select({ id: auditHorizon.entryId, hash: auditHorizon.hash }).from(auditHorizon)
   return horizon ?? { id: 0, hash: GENESIS_HASH }

@@ -1,4 +1,4 @@
-/** The hash chain: each entry holds a hash of itself and of the entry before, so that none can be changed or removed. */
+/** The hash chain: each entry holds a hash of itself and the previous entry, so none can be changed or removed. */
 import { sha256 } from '../../../crypto/secret.ts'
 import type { auditLog } from '../../../db/tables.ts'
 
@@ -11,10 +11,10 @@ export type Link = { id: number; hash: string }
 export const GENESIS_HASH = '0'.repeat(64)
 
 /**
- * SHA-256, in hex, of the JSON array of the hash before and the entry's columns in the order below: simple enough to be
- * checked with the database and any other program.
+ * SHA-256, in hex, of the JSON array of the previous hash and the entry's columns in the order below: simple enough to
+ * check with the database and any other program.
  *
- * @param previousHash of the entry with the id before, or `GENESIS_HASH`
+ * @param previousHash of the entry with the previous id, or `GENESIS_HASH`
  */
 export function hashEntry(previousHash: string, entry: Omit<AuditEntry, 'hash'>): string {
   return sha256(

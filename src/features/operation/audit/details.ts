@@ -1,12 +1,12 @@
 /** Keeps the details of an audit entry short, so that what a customer writes a thousand times cannot fill the disk. */
 import type { Details } from './events.ts'
 
-/** Of a text. */
+/** Of one text. */
 const MAX_CHARACTERS = 256
-/** Of all texts of a list; the first is always told. */
+/** Of all texts in a list; the first is always included. */
 const MAX_LIST_CHARACTERS = 400
 
-/** @returns the JSON of an entry; of a list that is too long, how many are left out is told as `…_left_out` */
+/** @returns the JSON of an entry; if a list is too long, `…_left_out` says how many items are missing */
 export function writeDetails(details: Details): string {
   const written: Details = {}
   for (const [name, value] of Object.entries(details)) {
@@ -20,7 +20,7 @@ export function writeDetails(details: Details): string {
   return JSON.stringify(written)
 }
 
-/** `maxSites` is `max_sites` everywhere outside. */
+/** Everywhere outside, `maxSites` is `max_sites`. */
 function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -1,6 +1,6 @@
-/** The events of the audit log: every action by name, and what an entry records of it. */
+/** The events of the audit log: every action by name, and what its entries record. */
 
-/** Grows at its end; a name that has been written is never given another meaning. */
+/** Append only; a name that has been written never gets another meaning. */
 export const ACTIONS = [
   'auth.login',
   'auth.logout',
@@ -31,11 +31,11 @@ export const ACTIONS = [
   'site.delete',
   'settings.change',
   'audit.prune',
-  /** A request that was refused for its credential, its rights or its number. */
+  /** A request refused for its credential, its rights or the rate limit. */
   'request',
   'api_key.change',
   'api_key.rotate',
-  /** Guessing at an account was slowed down, and its owner told. */
+  /** Guessing at an account was slowed down, and its owner notified. */
   'auth.throttle',
   'subscription.delete',
 ] as const
@@ -49,7 +49,7 @@ export type Details = { [name: string]: string | number | boolean | null | strin
 
 export type AuditEvent = {
   action: Action
-  /** Whose account it concerns; null for what concerns the whole installation, or nobody who is known. */
+  /** The account it concerns; null if it concerns the whole installation or nobody known. */
   accountId: number | null
   target?: { type: TargetType; id: number }
   details?: Details

@@ -13,14 +13,14 @@ const goForward = prepare((tx) =>
     .where(and(eq(auditHead.entryId, given('lastId')), eq(auditHead.hash, given('lastHash')))),
 )
 
-/** @returns id 0 before the first entry; undefined where somebody has deleted the row */
+/** @returns id 0 before the first entry; undefined if somebody deleted the row */
 export async function headOf(queries: Queries): Promise<Link | undefined> {
   return findHead.first(queries)
 }
 
 /**
- * In the transaction that adds an entry. A head that is not at the entry before stays where it is, and goes on telling that
- * something was cut off, however many entries follow.
+ * Runs in the transaction that adds an entry. A head that is not at the previous entry stays where it is, and keeps
+ * showing that something was cut off, however many entries follow.
  */
 export async function moveHead(tx: Queries, from: Link, to: Link): Promise<void> {
   await goForward.run(tx, { id: to.id, hash: to.hash, lastId: from.id, lastHash: from.hash })

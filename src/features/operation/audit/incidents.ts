@@ -11,7 +11,7 @@ export type IncidentsOptions = { store: Store; clock: Clock; record: RecordAudit
 export type Incidents = ReturnType<typeof createIncidents>
 
 type Kind = Pick<Outcome, 'result' | 'reason'>
-/** Where an incident takes a place: among failures at a known account, or among all others. A sum takes none. */
+/** The pool in which an incident takes a place: failures at a known account, or all others. A sum takes none. */
 type Place = { pool: 'account' | 'other'; source: string }
 type Incident = {
   actor: AuditedActor
@@ -22,20 +22,20 @@ type Incident = {
   since: number
 }
 
-/** The first of its like is written at the next flush, the others are summed up for so long. */
+/** The first of a kind is written at the next flush; further ones are summed up for this long. */
 const WINDOW_MS = 10 * 60 * 1000
 /**
- * Different incidents of one window, in each of the two pools: two entries each at the most, some 10 MB a day under an attack
- * that never ends. What is more is counted by action and reason alone. In pools of their own, refusals, which cost an attacker
- * nothing, cannot hide at whose account somebody tries passwords.
+ * Different incidents per window, in each of the two pools: at most two entries each, some 10 MB a day under an endless
+ * attack. Beyond that, only action and reason are counted. With pools of their own, refusals, which cost an attacker
+ * nothing, cannot hide whose account somebody tries passwords on.
  */
 const MAX_OF_POOL = 50
-/** Of these, from one source: what is more is counted by source, action and reason. */
+/** Of these, from one source; beyond that, counted by source, action and reason. */
 const MAX_OF_SOURCE = 10
 
 export function createIncidents({ store, clock, record }: IncidentsOptions) {
   const incidents = new Map<string, Incident>()
-  /** Those with something to write. */
+  /** Incidents with something to write. */
   const pending = new Set<Incident>()
 
   function note(actor: AuditedActor, event: AuditEvent, kind: Kind): void {
@@ -55,7 +55,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     }
   }
 
-  /** Counted in one go: under an attack, this is asked for nearly every refusal. */
+  /** Counted in one pass: under an attack, this runs for nearly every refusal. */
   function placesTaken(pool: Place['pool'], source: string): { byAll: number; bySource: number } {
     let byAll = 0
     let bySource = 0
@@ -67,13 +67,13 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     return { byAll, bySource }
   }
 
-  /** One of too many to tell each. Actions and reasons are few. */
+  /** One of too many to record each. Actions and reasons are few. */
   function sum(key: string, actor: AuditedActor, action: AuditEvent['action'], kind: Kind, from: string): void {
     if (countAgain(key)) return
     begin(key, { actor, event: { action, accountId: null, details: { from } }, kind, place: undefined })
   }
 
-  /** @returns whether there is one with this key in the window */
+  /** @returns whether one with this key exists in the window */
   function countAgain(key: string): boolean {
     const known = incidents.get(key)
     if (known) known.count++
@@ -86,24 +86,24 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     pending.add(incident)
   }
 
-  /** Lets go of what began a window ago: its sum, if it happened again, is still to be written. */
+  /** Drops what began a window ago: if it happened again, its sum is still to be written. */
   function close(now: number): void {
     for (const [key, incident] of incidents) {
       const age = now - incident.since
-      // One from the future began before the clock was put back.
+      // One from the future began before the clock was set back.
       if (age >= 0 && age < WINDOW_MS) continue
       incidents.delete(key)
       if (incident.count > 0) pending.add(incident)
     }
   }
 
-  /** @param everything also what may still happen again: at the end of the process */
+  /** @param everything including what may still happen again: for when the process ends */
   async function flush({ everything = false } = {}): Promise<void> {
     close(everything ? Number.POSITIVE_INFINITY : clock.now())
     const taken = [...pending].map((incident) => ({ incident, times: incident.count }))
     if (taken.length === 0) return
     pending.clear()
-    // What is counted from here on is left for the sum.
+    // Anything counted from here on belongs to the sum.
     for (const { incident, times } of taken) incident.count -= times
     const writing = store.write(async (tx) => {
       for (const { incident, times } of taken) {
@@ -126,19 +126,19 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   return {
     flush,
 
-    /** Somebody tried to prove who they are, and couldn't. */
+    /** Somebody tried to prove who they are and failed. */
     failed,
 
-    /** A request that was turned away: for its credential, its rights, or its number. */
+    /** A request refused for its credential, its rights or the rate limit. */
     refused(actor: AuditedActor, code: ErrorCode, details: { method: string; route: string }): void {
       const accountId = actor.kind === 'user' ? actor.userId : null
       note(actor, { action: 'request', accountId, details }, { result: 'refused', reason: catalogue[code].error })
     },
 
     /**
-     * Does `work`, in which somebody proves who they are, and notes it when they cannot.
+     * Does `work`, in which somebody proves who they are, and records a failure.
      *
-     * @param event what was tried, and at whose account
+     * @param event what was tried, and on whose account
      * @throws whatever `work` throws
      */
     async watch<T>(actor: AuditedActor, event: AuditEvent, work: () => Promise<T>): Promise<T> {
@@ -152,13 +152,13 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   }
 }
 
-/** A wrong password, code or token. A missing code is a question, not a failure; a credential that has ended, a refusal. */
+/** A wrong password, code or token. A missing code is a question, not a failure; an ended credential, a refusal. */
 function isFailedProof(error: unknown): error is AppError {
   if (!(error instanceof AppError) || catalogue[error.code].status !== 401) return false
   return error.code !== 'two_factor_required' && error.code !== 'not_authenticated'
 }
 
-/** What tells one incident from another: not the request's id, which is new each time. */
+/** What distinguishes incidents: not the request's id, which is always new. */
 function whereabouts(actor: AuditedActor): string {
   return actor.kind === 'user' ? `${actor.credential.kind} ${sourceOf(actor)}` : sourceOf(actor)
 }
@@ -168,7 +168,7 @@ function sourceOf(actor: AuditedActor): string {
   return 'origin' in actor ? actor.origin.group : actor.kind
 }
 
-/** Of many users from one address, no one is meant. */
+/** With many users from one address, none in particular is meant. */
 function withoutUser(actor: AuditedActor): AuditedActor {
   return actor.kind === 'user' ? { kind: 'unauthenticated', origin: actor.origin } : actor
 }

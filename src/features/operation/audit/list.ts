@@ -10,21 +10,21 @@ import type { AuditEntry } from './chain.ts'
 import type { Action } from './events.ts'
 
 export type AuditFilter = {
-  /** Entries of this account: what its user did, and what others did to it. */
+  /** Entries about this account: what its user did, and what others did to it. */
   userId?: number
-  /** Of those, not what the user did to other accounts: as an administrator, which may be over. */
+  /** Without what the user did to other accounts as an administrator, which the user may no longer be. */
   ownAccount?: boolean
   action?: Action
-  /** Milliseconds since the epoch: from this time on. */
+  /** Milliseconds since the epoch, inclusive. */
   from?: number
-  /** Milliseconds since the epoch: before this time. */
+  /** Milliseconds since the epoch, exclusive. */
   to?: number
 }
 
-/** Entries by id: from `low` on, and before `high`. */
+/** Entries by id, from `low` up to but excluding `high`. */
 type Range = { low: number; high: number }
 
-/** More than any id. */
+/** Greater than any id. */
 const NO_ID = Number.MAX_SAFE_INTEGER
 
 const findFirstFrom = prepare((queries) =>
@@ -47,7 +47,7 @@ const findStepBefore = prepare((queries) =>
     .limit(1),
 )
 
-/** @returns the page of entries; the newest first */
+/** @returns a page of entries, newest first */
 export async function listEntries(
   store: ReadStore,
   page: PageRequest,
@@ -81,7 +81,7 @@ async function stretchBefore(queries: Queries, high: number): Promise<Range | un
   return { low: step?.id ?? 0, high: end }
 }
 
-/** The part of a stretch that lies between two times. */
+/** The part of a stretch between two times. */
 async function rangeOfTimes(queries: Queries, stretch: Range, { from, to }: AuditFilter): Promise<Range> {
   return {
     low: from === undefined ? stretch.low : await firstSince(queries, stretch, from),
@@ -89,7 +89,7 @@ async function rangeOfTimes(queries: Queries, stretch: Range, { from, to }: Audi
   }
 }
 
-/** By bisection. @returns the first id of a stretch with this time or a later one, or the stretch's end */
+/** By bisection. @returns the first id of a stretch at or after this time, or the end of the stretch */
 async function firstSince(queries: Queries, { low, high }: Range, time: number): Promise<number> {
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
@@ -118,7 +118,7 @@ async function readRange(queries: Queries, range: Range, filter: AuditFilter, wa
     .limit(wanted)
 }
 
-/** Each index is named, lest one be taken that knows nothing of the action: it would look at all entries of the account. */
+/** Names each index, lest SQLite choose one without the action and look at all entries of the account. */
 function idsOf(range: Range, { userId, ownAccount = false, action }: AuditFilter, wanted: number): SQL {
   const within = and(
     lt(auditLog.id, range.high),
@@ -135,6 +135,6 @@ function idsOf(range: Range, { userId, ownAccount = false, action }: AuditFilter
   const ofActor = ownAccount
     ? select(`audit_log_actor_id_alone${suffix}`, sql`${byActor} AND ${auditLog.accountId} IS NULL`)
     : select(`audit_log_actor_id${suffix}`, byActor)
-  // Twice as many: what a user did to the own account comes from both.
+  // Twice as many: what users do to their own accounts is in both.
   return newestFirst(sql`${ofAccount} UNION ALL ${ofActor}`, 2 * wanted)
 }

@@ -76,7 +76,7 @@ export function toAuditEntry(entry: AuditEntry) {
   }
 }
 
-/** As a customer sees it: from where others act, and with which credential, is theirs. */
+/** As a customer sees it: where others act from, and with which credential, is private to them. */
 export function toOwnAuditEntry(entry: AuditEntry, userId: number) {
   const shown = toAuditEntry(entry)
   const isAnother = entry.actorId !== null && entry.actorId !== userId

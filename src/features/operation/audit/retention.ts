@@ -1,4 +1,4 @@
-/** Deletes audit entries past their retention so that the chain of the rest can still be verified. */
+/** Deletes audit entries past their retention so that the rest of the chain can still be verified. */
 import { and, asc, between, desc, gte, lt, lte } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -18,20 +18,20 @@ export type RetentionOptions = {
 export type Retention = ReturnType<typeof createRetention>
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Entries in one transaction, for which all others wait. */
+/** Entries per transaction, for which all other writers wait. */
 const BATCH = 2000
-/** Entries of one statement, for which everybody waits. */
+/** Entries per statement, for which everybody waits. */
 const SLICE = 250
 const ONLY_ROW = 1
 
 export function createRetention({ store, clock, record, days }: RetentionOptions) {
-  /** @returns whether something was deleted, and so whether there may be more */
+  /** @returns whether something was deleted, so that there may be more */
   async function pruneBatch(tx: Queries, before: number): Promise<boolean> {
     const [oldest] = await tx.select().from(auditLog).orderBy(asc(auditLog.id)).limit(1)
-    // A day of grace, so that it happens once a day: each deletion makes an entry itself.
+    // A day of grace, so that this happens once a day: each deletion adds an entry itself.
     if (!oldest || oldest.createdAt >= before - DAY_MS) return false
     const batch = between(auditLog.id, oldest.id, oldest.id + BATCH - 1)
-    // Only up to the first that is to be kept: the chain has no holes, whatever a clock that was wrong has written.
+    // Only up to the first to be kept: the chain must have no holes, whatever times a wrong clock has written.
     const [kept] = await tx
       .select({ id: auditLog.id })
       .from(auditLog)
@@ -60,7 +60,7 @@ export function createRetention({ store, clock, record, days }: RetentionOptions
     return true
   }
 
-  /** In slices, so that requests are answered in between; only those that write wait for the whole. */
+  /** In slices, so that requests are answered in between; only writers wait for the whole. */
   async function deleteThrough(tx: Queries, firstId: number, lastId: number): Promise<void> {
     for (let from = firstId; from <= lastId; from += SLICE) {
       await tx.delete(auditLog).where(between(auditLog.id, from, Math.min(from + SLICE - 1, lastId)))
@@ -70,9 +70,9 @@ export function createRetention({ store, clock, record, days }: RetentionOptions
 
   return {
     /**
-     * Called from time to time; does nothing until a day's entries are too old.
+     * Called periodically; does nothing until a day's entries are too old.
      *
-     * @param stopping ends it after the batch under way
+     * @param stopping ends it after the current batch
      */
     async prune(stopping?: AbortSignal): Promise<void> {
       const before = clock.now() - (await days()) * DAY_MS

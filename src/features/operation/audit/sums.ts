@@ -1,4 +1,4 @@
-/** Counts what accounts do beyond their budget, in the transaction that does it, and writes it as sums within the hour. */
+/** Counts what accounts do beyond their budget, in the same transaction, and writes it as sums within the hour. */
 import { asc, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
@@ -8,17 +8,17 @@ import { auditSums } from '../../../db/tables.ts'
 import type { AuditEntry } from './chain.ts'
 import { writeDetails } from './details.ts'
 
-/** An entry before it has its place in the chain. */
+/** An entry that has no place in the chain yet. */
 export type NewEntry = Omit<AuditEntry, 'id' | 'createdAt' | 'hash'>
 export type Append = (tx: Queries, entry: NewEntry) => Promise<void>
 
 type Sum = typeof auditSums.$inferSelect
 
-/** For so long the same is summed up. */
+/** How long equal events are summed up. */
 const WINDOW_MS = 60 * 60 * 1000
-/** Sums of an account that tell credential and address; what is more is told by action alone. */
+/** Sums per account that record credential and address; beyond that, only the action. */
 const MAX_OF_ACCOUNT = 20
-/** Sums written in one transaction. */
+/** Sums written per transaction. */
 const BATCH = 50
 
 /** Counts an entry instead of writing it. */
@@ -54,7 +54,7 @@ export async function countEntry(tx: Queries, entry: NewEntry & { accountId: num
 }
 
 export function createAuditSums({ store, clock, append }: { store: Store; clock: Clock; append: Append }) {
-  /** Those whose hour is over. One from the future began before the clock was put back. */
+  /** Sums whose hour is over. One from the future began before the clock was set back. */
   async function due(queries: Queries): Promise<Sum[]> {
     const now = clock.now()
     const first = (condition: ReturnType<typeof gt>) =>
@@ -65,9 +65,9 @@ export function createAuditSums({ store, clock, append }: { store: Store; clock:
 
   return {
     /**
-     * Called from time to time: makes entries of the sums whose hour is over.
+     * Called periodically: turns the sums whose hour is over into entries.
      *
-     * @param stopping ends it after the batch under way
+     * @param stopping ends it after the current batch
      */
     async flush(stopping?: AbortSignal): Promise<void> {
       while (!stopping?.aborted && (await due(store.read)).length > 0) {

@@ -17,14 +17,14 @@ export type Verification =
 const PAGE = 1000
 
 /**
- * The chain alone shows what was changed or taken out by someone who did not rewrite all that follows. Whoever can write
- * to the database could do that too, and put the head back to where it was cut off: only a link that was written down
- * elsewhere shows it.
+ * The chain alone shows changes and removals only if the rest was not rewritten. Anyone who can write to the database
+ * could do that too, and set the head back to where they cut the log off: only a link that was recorded elsewhere
+ * shows it.
  *
  * @param anchor a link from an earlier verification, which must still be in the chain
  */
 export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link): Promise<Verification> {
-  // First: a panel that runs adds entries while they are read.
+  // First, because a running panel adds entries during the verification.
   const known = await headOf(store.read)
   if (!known) return broken(1, 'no row of audit_head says where the log ends')
   const horizon = await horizonOf(store.read)
@@ -46,7 +46,7 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
       if (entry.id === anchor?.id && entry.hash !== anchor.hash) return broken(entry.id, 'it differs from the anchor')
       if (entry.id === known.id && entry.hash !== known.hash)
         return broken(entry.id, 'it is not the one that audit_head names')
-      // Without its note, or with one too many, a list by time would leave entries out.
+      // If a note is missing or there is one too many, a list by time would omit entries.
       if (steps.has(entry.id) !== entry.createdAt < before) {
         return broken(entry.id, 'the record of the clock being set back before it does not match')
       }
@@ -59,7 +59,7 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
   if (head.id < known.id) return broken(head.id + 1, 'it is missing, with all later entries')
   const end = await headOf(store.read)
   if (end && end.id < head.id) return broken(end.id + 1, 'audit_head does not know of it')
-  // Read again: a running panel may have deleted old entries in the meantime.
+  // Read again: a running panel may have deleted old entries since.
   const horizons = [horizon, await horizonOf(store.read)]
   if (!horizons.some(({ id, hash }) => id === lastPruned.id && hash === lastPruned.hash)) {
     return broken(horizon.id, 'no entry records its deletion')
@@ -76,7 +76,7 @@ export async function verifyChain(store: Pick<ReadStore, 'read'>, anchor?: Link)
   return { valid: true, entries: head.id - horizon.id, head }
 }
 
-/** Those of the entries that are noted as dated before the one before them. */
+/** The entries noted as dated before the previous one. */
 async function clockStepsAmong(queries: Queries, page: AuditEntry[]): Promise<Set<number>> {
   const [first, last] = [page[0], page.at(-1)]
   if (!first || !last) return new Set()

@@ -9,25 +9,25 @@ import { diskSpace } from '../../../system/disk-space.ts'
 export const CHECKS = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox'] as const
 export type CheckName = (typeof CHECKS)[number]
 
-/** `warning`: something for the operator to mend, while requests are served. `reason` tells a stranger nothing to use. */
+/** `warning`: the operator should act, but requests are served. `reason` tells strangers nothing they could use. */
 export type Check = { status: 'ok' } | { status: 'warning' | 'failing'; reason: string }
 
 export type Checks = Record<CheckName, Check>
 
 export type HealthOptions = {
   clock: Clock
-  /** The data directory; a file is written there. */
+  /** The data directory, to which the check writes a file. */
   directory: string
-  /** False while starting and draining. */
+  /** False during startup and draining. */
   isServing(): boolean
-  /** Resolves when the database has answered. */
+  /** Resolves when the database has responded. */
   probe(): Promise<void>
-  /** What keeps changes from being stored, in words for strangers; undefined when nothing does. */
+  /** What keeps changes from being stored, worded for strangers; undefined if nothing does. */
   storeTrouble(): string | undefined
   hasOurSchema(): Promise<boolean>
   /** Milliseconds since the epoch; undefined over plain HTTP. */
   certificateExpiresAt(): number | undefined
-  /** Since when a mail waits that could not be sent; milliseconds since the epoch. */
+  /** Since when an email that could not be sent has been waiting; milliseconds since the epoch. */
   mailsWaitSince(): Promise<number | undefined>
 }
 
@@ -59,7 +59,7 @@ export function createHealth(options: HealthOptions) {
     return state === 'nearly full' ? warning('is nearly full') : ok
   }
 
-  /** A file system that has gone read-only tells its free space as before, and the probe gives SQLite nothing to write. */
+  /** A file system gone read-only reports free space as before, and the probe gives SQLite nothing to write. */
   async function writeProbe(): Promise<unknown> {
     const path = dataPaths(directory).writeProbe
     try {
@@ -74,7 +74,7 @@ export function createHealth(options: HealthOptions) {
   function certificate(): Check {
     const expiresAt = certificateExpiresAt()
     const days = expiresAt === undefined ? Number.POSITIVE_INFINITY : (expiresAt - clock.now()) / DAY_MS
-    // Whether clients mind is for them: behind a proxy nobody may look at it.
+    // Whether it bothers clients is up to them: behind a proxy, perhaps none ever sees it.
     if (days <= 0) return warning('has expired')
     return days < EXPIRY_WARNING_DAYS ? warning(`expires in ${Math.ceil(days)} days`) : ok
   }
@@ -87,7 +87,7 @@ export function createHealth(options: HealthOptions) {
   }
 
   async function look(): Promise<Checks> {
-    // What cannot be read is told by its own check, and no other.
+    // If it cannot be read, its own check says so, and no other.
     const answered = await probe().then(
       () => true,
       () => false,
@@ -108,12 +108,12 @@ export function createHealth(options: HealthOptions) {
   }
 
   return {
-    /** One look for all who ask while it lasts: where the database is slow, they must not queue up before it. */
+    /** One check serves all concurrent callers: they must not queue up in front of a slow database. */
     check: createSingleFlight(look).join,
   }
 }
 
-/** What keeps requests from being served, in words; undefined when nothing does. */
+/** What keeps requests from being served, in words; undefined if nothing does. */
 export function failuresOf(checks: Checks): string | undefined {
   const failures = CHECKS.flatMap((name) => {
     const check = checks[name]

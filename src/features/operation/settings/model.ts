@@ -38,7 +38,7 @@ export const ChangeSettings = t.Unsafe<Partial<NamedSettings>>(
 
 export const SettingsModel = t.Object(schemas, { additionalProperties: false, title: 'Settings' })
 
-/** From the wire's names to the service's; what is absent stays absent. */
+/** From API names to the service's; absent fields stay absent. */
 export function toSettingChanges(body: Partial<NamedSettings>): SettingChanges {
   const given = settingEntries.filter(([, { name }]) => body[name] !== undefined)
   return Object.fromEntries(given.map(([key, { name }]) => [key, body[name]]))

@@ -18,9 +18,9 @@ export function createSettings({ read, clock, audit, writeAs }: SettingsOptions)
     read,
 
     /**
-     * Changes the given values and leaves the others. Tokens that are out keep the validity they were given.
+     * Changes the given values and leaves the others. Tokens already issued keep their validity.
      *
-     * @throws AppError `precondition_failed`, `forbidden` to a key with scopes for what protects credentials
+     * @throws AppError `precondition_failed`, `forbidden` if a key with scopes changes what protects credentials
      */
     async change(
       actor: Actor,
