@@ -1,4 +1,4 @@
-/** Allowances of an account: a few uses are free, each further one has to wait longer, and the count decays with time. */
+/** Allowances of an account: a few uses are free, each further one has to wait longer, and the count decays. */
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import { given, prepare } from '../../db/statements.ts'
 import type { Queries } from '../../db/store.ts'
@@ -6,30 +6,29 @@ import { allowances } from '../../db/tables.ts'
 import { type Backoff, delayAfter } from '../../jobs/backoff.ts'
 
 /**
- * The first delay comes after the last free use. One use is forgotten in each longest delay, so that an attack gets one use
- * in each.
+ * The first delay follows the last free use. One use is forgotten per longest delay, so an attack gets one use in each.
  */
 export type AllowancePolicy = Backoff & {
   /** Uses without a delay. */
   free: number
 }
 
-/** What is stored of an allowance; times in milliseconds since the epoch. */
+/** The stored state of an allowance; times in milliseconds since the epoch. */
 export type UsedAllowance = { emptyAt: number; usedAt: number }
 
-/** How many uses an allowance remembers: those after which the delay is the longest. */
+/** How many uses an allowance remembers: enough to reach the longest delay. */
 export function mostUses({ free, firstDelayMs, longestDelayMs }: AllowancePolicy): number {
   return free + Math.ceil(Math.log2(longestDelayMs / firstDelayMs))
 }
 
-/** @returns uses that are not yet forgotten, a fraction for the one that is fading */
+/** @returns the uses not yet forgotten, with a fraction for the one that is fading */
 export function usesOf(policy: AllowancePolicy, used: UsedAllowance | undefined, nowMs: number): number {
   const periods = ((used?.emptyAt ?? 0) - nowMs) / policy.longestDelayMs
-  // More than the most were noted while the clock was ahead.
+  // Uses beyond the maximum were recorded while the clock was ahead.
   return Math.min(Math.max(periods, 0), mostUses(policy))
 }
 
-/** @returns what is stored after one more use; undefined when it is too early for one */
+/** @returns the state after one more use; undefined if it is too early for one */
 export function spendAllowance(
   policy: AllowancePolicy,
   used: UsedAllowance | undefined,
@@ -40,9 +39,9 @@ export function spendAllowance(
   return { emptyAt: Math.ceil(nowMs + (uses + 1) * policy.longestDelayMs), usedAt: nowMs }
 }
 
-/** @returns when the next use is possible, in milliseconds since the epoch; undefined where it is at once */
+/** @returns when the next use is possible, in milliseconds since the epoch; undefined if that is now */
 export function nextUseAt(policy: AllowancePolicy, used: UsedAllowance | undefined, nowMs: number): number | undefined {
-  // A use in the future was noted while the clock was ahead: nobody waits until that time comes.
+  // A use in the future was recorded while the clock was ahead: nobody has to wait for that time.
   if (used === undefined || used.usedAt > nowMs) return undefined
   const uses = Math.ceil(usesOf(policy, used, nowMs))
   const at = used.usedAt + (uses < policy.free ? 0 : delayAfter(policy, uses - policy.free + 1))
@@ -50,7 +49,7 @@ export function nextUseAt(policy: AllowancePolicy, used: UsedAllowance | undefin
 }
 
 const isOfUser = eq(allowances.userId, given('userId'))
-/** Names that one query asks for. */
+/** Names that one query can look up. */
 const NAMES = ['name0', 'name1', 'name2'] as const
 
 const findAllowances = prepare((queries) =>
@@ -84,7 +83,7 @@ const forgetAllBeginning = prepare((tx) =>
 )
 const sweep = prepare((tx) => tx.delete(allowances).where(lte(allowances.emptyAt, given('nowMs'))))
 
-/** @param names three at most */
+/** @param names at most three */
 export async function readAllowances(
   queries: Queries,
   userId: number,
@@ -99,17 +98,17 @@ export async function writeAllowance(tx: Queries, userId: number, name: string, 
   await storeAllowance.run(tx, { userId, name, ...used })
 }
 
-/** Forgets what was used of one allowance. */
+/** Forgets the uses of one allowance. */
 export async function resetAllowance(tx: Queries, userId: number, name: string): Promise<void> {
   await forgetAllowance.run(tx, { userId, name })
 }
 
-/** Forgets what was used of a user's allowances whose names begin so. */
+/** Forgets the uses of all allowances of a user whose names have this prefix. */
 export async function resetAllowances(tx: Queries, userId: number, prefix: string): Promise<void> {
   await forgetAllBeginning.run(tx, { userId, prefix })
 }
 
-/** Deletes what time has forgotten. */
+/** Deletes allowances whose uses have all been forgotten. */
 export async function sweepAllowances(tx: Queries, nowMs: number): Promise<void> {
   await sweep.run(tx, { nowMs })
 }

@@ -1,14 +1,14 @@
-/** Schemas that several topics of an account share. */
+/** Schemas shared by several parts of an account. */
 import { t } from 'elysia'
 import { PASSWORD_LENGTH } from '../../crypto/password-rules.ts'
 import type { users } from '../../db/tables.ts'
 import { choice, emailAddress, idOut, text, totpCode } from '../../http/schema.ts'
 
-/** Its length is checked before anything is looked up or hashed; the rules for new passwords are the service's. */
+/** Its length is checked before anything is looked up or hashed; the service has the rules for new passwords. */
 export const password = () =>
   text({ maxLength: PASSWORD_LENGTH.maximum, format: 'password', examples: ['correct horse battery staple'] })
 
-/** For what a user with two-factor authentication on proves with both factors. */
+/** For requests that take both factors from a user with two-factor authentication on. */
 export const codeWhenEnrolled = () =>
   t.Optional({ ...totpCode(), description: 'Required with two-factor authentication on' })
 

@@ -10,15 +10,15 @@ import type { FindWording } from '../../mail/wording.ts'
 import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } from './allowance.ts'
 
 /**
- * Tells a user, in the transaction of what happened.
+ * Notifies a user, in the transaction of the event.
  *
- * @param actor who did it, where that may be somebody else: the notice then says so
+ * @param actor who did it, if that may be somebody else: the notice then says so
  */
 export type Notify = (tx: Queries, userId: number, notice: Notice, actor?: Actor) => Promise<void>
 
 export type NotifyOptions = { clock: Clock; putMail: PutMail; findWording: FindWording }
 
-/** Long enough for a mail server that is down over a weekend. */
+/** Long enough for a mail server that is down for a weekend. */
 const NOTICE_TTL_MS = 3 * 24 * 60 * 60 * 1000
 
 const MINUTE_MS = 60 * 1000
@@ -26,14 +26,14 @@ const HOUR_MS = 60 * MINUTE_MS
 
 type Allowance = { name: string; policy: AllowancePolicy }
 /**
- * Two hundred emails to a user at once, then one every ten minutes at the most: a key can be rotated with every request, and each
- * email waits for days where the mail server is down.
+ * At most two hundred emails to a user at once, then one every ten minutes: a key can be rotated with every request,
+ * and each email waits for days while the mail server is down.
  */
 const EMAILS: Allowance = {
   name: 'emails',
   policy: { free: 200, firstDelayMs: MINUTE_MS, longestDelayMs: 10 * MINUTE_MS },
 }
-/** Instead of those beyond: nobody should hide a change behind many others without the user hearing of it. */
+/** Replaces further emails: nobody should be able to hide a change behind many others without the user knowing. */
 const SUMMARIES: Allowance = {
   name: 'emails of many',
   policy: { free: 1, firstDelayMs: HOUR_MS, longestDelayMs: HOUR_MS },

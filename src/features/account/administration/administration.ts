@@ -1,4 +1,4 @@
-/** What an administrator, or the operator, does for a user who cannot get in. */
+/** What an administrator or the operator can do for a user who cannot get in. */
 import type { Actor, Caller } from '../../../core/actor.ts'
 import { normalizeEmail } from '../../../core/email.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
@@ -28,8 +28,8 @@ export function createAdministration(options: AdministrationOptions) {
   const { store, writeAs, audit, notify, withBothFactors, emailChange, twoFactor, requireManageable } = options
 
   /**
-   * Does `work` for an administrator who proves both factors. What would refuse it is asked before the password too: a right
-   * one whose transaction fails would count as an attempt.
+   * Does `work` for an administrator who proves both factors. Reasons to refuse are checked before the password too: a
+   * right password whose transaction fails would count as an attempt.
    */
   async function prove(
     caller: Caller,
@@ -46,11 +46,11 @@ export function createAdministration(options: AdministrationOptions) {
 
   return {
     /**
-     * Moves the account of a user who lost the mailbox, and tells the old address.
+     * Moves the account of a user who lost access to the mailbox, and notifies the old address.
      *
      * @param proof the administrator's own factors
      * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `not_found`, `validation_error`
-     * for the present address, `conflict` for one that another user has
+     * for the current address, `conflict` for another user's
      */
     async moveEmail(caller: Caller, userId: number, email: string, proof: BothFactors): Promise<void> {
       const wanted = normalizeEmail(email)
@@ -67,10 +67,10 @@ export function createAdministration(options: AdministrationOptions) {
     },
 
     /**
-     * Switches two-factor authentication off for a user who lost the device, and ends all sessions of the user.
+     * Disables two-factor authentication for a user who lost the device, and ends all of the user's sessions.
      *
      * @param proof the administrator's own factors
-     * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `not_found`, `conflict` where it
+     * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `not_found`, `conflict` when it
      * is off
      */
     async resetTwoFactor(caller: Caller, userId: number, proof: BothFactors): Promise<void> {
@@ -90,11 +90,11 @@ export function createAdministration(options: AdministrationOptions) {
     /**
      * Lets a throttled user try again from everywhere.
      *
-     * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator
+     * @throws AppError `not_found`, `forbidden` if a key with scopes does this for an administrator
      */
     async unlock(actor: Actor, userId: number): Promise<void> {
       await writeAs(actor, async (tx, actor) => {
-        // A key that could unlock an administrator again and again would buy a guesser all the attempts there are.
+        // A key that could unlock an administrator again and again would give a guesser unlimited attempts.
         await requireManageable(tx, actor, userId, 'unlock an administrator')
         await forgiveAll(tx, userId)
         await notify(tx, userId, { kind: 'account_unlocked' }, actor)

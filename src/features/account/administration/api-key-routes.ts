@@ -1,4 +1,4 @@
-/** `/admin/users/:id/api-keys`: the API keys of a user, to list and revoke. */
+/** `/admin/users/:id/api-keys`: list and revoke a user's API keys. */
 import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -1,11 +1,11 @@
-/** The schemas of what administrators do with another user's account. */
+/** The schemas for administering another user's account. */
 import { t } from 'elysia'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import { closed, emailAddress, integerOut, nullable, timestampOut } from '../../../http/schema.ts'
 import { codeWhenEnrolled, password } from '../model.ts'
 import type { ThrottleState } from '../proof/throttle.ts'
 
-/** An administrator's own factors, for what is done to the account of somebody else. */
+/** The administrator's own factors, for changes to somebody else's account. */
 export const OwnFactors = closed({ password: password(), totp_code: codeWhenEnrolled() })
 
 export const UserEmailChange = closed({ email: emailAddress(), password: password(), totp_code: codeWhenEnrolled() })

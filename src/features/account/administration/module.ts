@@ -1,4 +1,4 @@
-/** Administration of accounts: sessions and API keys of other users, and a way back in for a user who is locked out. */
+/** Administration of accounts: other users' sessions and API keys, and a way back in for a user who is locked out. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'

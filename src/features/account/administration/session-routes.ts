@@ -1,4 +1,4 @@
-/** `/admin/users/:id/sessions`: the sessions of a user, to list and end. */
+/** `/admin/users/:id/sessions`: list and end a user's sessions. */
 import { Elysia, t } from 'elysia'
 import { representPage, sendPage } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'

@@ -42,7 +42,7 @@ export type ApiKeysOptions = {
   /** Writes pending uses, so that `lastUsedAt` is right in the list that follows. */
   flushUsage(): Promise<void>
   notify: Notify
-  /** Asks for a code where the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
+  /** Requires a code if the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
   /** @throws AppError `not_found`, `forbidden` */
   findSubscription(queries: Queries, caller: Caller, id: number): Promise<unknown>
@@ -53,7 +53,7 @@ export type ApiKeysOptions = {
   maxKeys(tx: Queries): Promise<number>
 }
 
-/** A fresh code of the second factor, which the settings may want for what gives a key or a longer life to one. */
+/** A fresh code of the second factor, which the settings can require for creating a key or extending its life. */
 type Proof = { totpCode: string | undefined }
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
@@ -81,7 +81,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     }
   }
 
-  /** In the transaction that adds the key, so that parallel requests cannot pass the limit together. */
+  /** Runs in the transaction that adds the key, so that parallel requests cannot pass the limit together. */
   async function requireRoom(tx: Queries, userId: number): Promise<void> {
     const limit = await maxKeys(tx)
     const own = tx.select({ one: sql`1` }).from(apiKeys).where(eq(apiKeys.userId, userId))
@@ -139,7 +139,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       })
     },
 
-    /** Without uses that are still to be written. @throws AppError `not_found`, `forbidden` for another user's */
+    /** Without uses that have yet to be written. @throws AppError `not_found`, `forbidden` for another user's */
     async find(caller: Caller, id: number): Promise<ApiKey> {
       return present(await findOwn(store.read, caller, id))
     },
@@ -151,9 +151,9 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
 
     /**
-     * Makes a key for the caller, who with 2FA on sends a fresh code where the settings ask for one.
+     * Creates a key for the caller. With 2FA on, this takes a fresh code if the settings require one.
      *
-     * @returns the row, and the key, which is nowhere else
+     * @returns the row, and the key, which is not stored anywhere
      * @throws AppError `validation_error` for an expiry that has passed, `not_found` and `forbidden` for a subscription,
      * `conflict` beyond the limit of keys, `two_factor_required`, `two_factor_invalid`
      */
@@ -175,14 +175,14 @@ export function createApiKeys(options: ApiKeysOptions) {
       })
     },
 
-    /** Makes a key for a user, for the command line. @throws AppError `validation_error` for an expiry that has passed */
+    /** Creates a key for a user, for the command line. @throws AppError `validation_error` for a past expiry */
     async createFor(actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {
       requireFuture(wanted.expiresAt)
       return writeAs(actor, (tx, actor) => insert(tx, actor, userId, wanted))
     },
 
     /**
-     * Renames a key, or changes its expiry, which takes a fresh code where a new key does.
+     * Renames a key or changes its expiry, which takes a fresh code if a new key does.
      *
      * @throws AppError `not_found`, `forbidden`, `precondition_failed`, `validation_error` for an expiry that has passed,
      * `conflict` for a key that has expired, `two_factor_required`, `two_factor_invalid`
@@ -200,11 +200,11 @@ export function createApiKeys(options: ApiKeysOptions) {
         requireUnexpired(before, clock.now())
         precondition?.(present(before))
         const changes = differences(before, wanted)
-        // The end that it has, chosen by hand, is another for a key that moves its end itself.
+        // For a key that extends itself, setting the expiry it already has is a change: the expiry becomes fixed.
         if (before.renewableUntil !== null && wanted.expiresAt !== undefined) changes.expiresAt = wanted.expiresAt
         if (changesNothing(changes)) return present(before)
         const { expiresAt } = changes
-        // An end that is chosen by hand is not moved by the key.
+        // A key does not extend an expiry that was set by hand.
         const ending = expiresAt === undefined ? {} : { noticedDays: noticesPast(expiresAt, clock.now()), ...noRenewal }
         const changed = await changeKey(tx, id, { ...changes, ...ending })
         if (expiresAt !== undefined) {
@@ -221,7 +221,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
 
     /**
-     * Gives a key another secret. The old one works for the grace period; the one before that, from now on, doesn't.
+     * Gives a key a new secret. The old one works for the grace period; the one before that stops working now.
      *
      * @param graceSeconds 0 to 604,800
      * @throws AppError `not_found`, `forbidden`, `conflict` for a key that has expired, `two_factor_required`,
@@ -258,10 +258,10 @@ export function createApiKeys(options: ApiKeysOptions) {
     },
 
     /**
-     * Deletes a key of somebody else, and tells its user. For administrators and the command line.
+     * Deletes another user's key and notifies its user. For administrators and the command line.
      *
-     * @param ofUserId whose it must be; undefined for anybody's
-     * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator's
+     * @param ofUserId whose key it must be; undefined for anybody's
+     * @throws AppError `not_found`, `forbidden` if a key with scopes does this to an administrator's
      */
     async revoke(actor: Actor, id: number, ofUserId?: number): Promise<ApiKey> {
       return writeAs(actor, async (tx, actor) => {
@@ -280,7 +280,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       })
     },
 
-    /** With both its secrets. @throws AppError `not_found`, `forbidden` for another user's, `precondition_failed` */
+    /** Deletes both secrets. @throws AppError `not_found`, `forbidden` for another user's, `precondition_failed` */
     async remove(caller: Caller, id: number, precondition?: Precondition<ApiKey>): Promise<void> {
       await writeAs(caller, async (tx, caller) => {
         const found = await findOwn(tx, caller, id)

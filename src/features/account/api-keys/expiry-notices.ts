@@ -7,14 +7,14 @@ import { apiKeys, users } from '../../../db/tables.ts'
 import type { Notify } from '../notices.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Days before the expiry, the later notice last. */
+/** Days before the expiry, with the last notice last. */
 const NOTICE_DAYS = [7, 1] as const
-/** Keys in one transaction, for which all others wait. */
+/** Keys per transaction, for which all other writers wait. */
 const BATCH = 100
 
 export type ExpiryNotices = ReturnType<typeof createExpiryNotices>
 
-/** @returns which notice is past for a key that gets this expiry now: the user has just chosen it and needs no email about it */
+/** @returns the notice already past for a key with this new expiry: its user just chose it and needs no email */
 export function noticesPast(expiresAt: number | null, nowMs: number): number | null {
   if (expiresAt === null) return null
   return NOTICE_DAYS.findLast((days) => expiresAt <= nowMs + days * DAY_MS) ?? null
@@ -22,7 +22,7 @@ export function noticesPast(expiresAt: number | null, nowMs: number): number | n
 
 export function createExpiryNotices({ store, clock, notify }: { store: Store; clock: Clock; notify: Notify }) {
   /**
-   * Each key is noted as noticed in the transaction that puts the mail down: no mail twice, and none lost.
+   * Marks each key as noticed in the transaction that queues its email: no email is sent twice, and none is lost.
    *
    * @param days before the expiry
    * @param noticed the notice before that one; null for none
@@ -62,9 +62,9 @@ export function createExpiryNotices({ store, clock, notify }: { store: Store; cl
 
   return {
     /**
-     * Called from time to time: tells the users of keys that expire soon, each time once.
+     * Called periodically: notifies users of keys that expire soon, once for each notice.
      *
-     * @param stopping ends it after the batch under way
+     * @param stopping ends it after the current batch
      */
     async send(stopping?: AbortSignal): Promise<void> {
       let noticed: number | null = null

@@ -28,7 +28,7 @@ const CIDR_LENGTH = 49
 const GRACE_SECONDS = { minimum: 0, maximum: 7 * 24 * 60 * 60, default: 24 * 60 * 60 }
 
 const name = () => label(['Deploy script'])
-/** @param when it is asked for, where not always */
+/** @param when the cases in which a code is required, if not always */
 const freshCode = (when = '') =>
   t.Optional({
     ...totpCode(),
@@ -42,7 +42,7 @@ const range = () =>
     obeys: (value) => normalizeRange(value) !== undefined,
   })
 
-/** Null in a request means what it means in an answer: a script may send back what it has read. */
+/** Null means the same in a request as in a response: a script may send back what it has read. */
 const expiry = () =>
   nullableIn(timestampIn(), {
     examples: ['2027-12-31T23:59:59Z'],
@@ -105,7 +105,7 @@ const secret = () =>
     description: 'The secret, shown only once',
   })
 
-/** What is there for a key that has it, and absent for the contract's plain one. */
+/** Fields that only some keys have: the contract's plain key goes without them. */
 const options = {
   scopes: t.Optional(t.Array(choice(SCOPES), { description: 'Absent: all that its user may do' })),
   allowed_cidrs: t.Optional(
@@ -186,7 +186,7 @@ function toOptions({ scopes, allowedCidrs, subscriptionId, renewableUntil, ...ro
   }
 }
 
-/** From the wire's names to the service's. */
+/** From API names to the service's. */
 export function toNewApiKey(body: typeof CreateApiKey.static): NewApiKey & { totpCode: string | undefined } {
   const { name, expires_at: expiresAt, scopes, allowed_cidrs: cidrs, subscription_id: subscriptionId } = body
   return {
@@ -201,7 +201,7 @@ export function toNewApiKey(body: typeof CreateApiKey.static): NewApiKey & { tot
   }
 }
 
-/** From the wire's names to the service's; what is absent stays absent. */
+/** From API names to the service's; absent fields stay absent. */
 export function toApiKeyChanges(body: typeof ChangeApiKey.static): ApiKeyChanges & { totpCode: string | undefined } {
   const { name, expires_at: expiresAt, totp_code: totpCode } = body
   return {

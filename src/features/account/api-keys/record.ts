@@ -8,7 +8,7 @@ import type { ApiKey } from './rows.ts'
 
 type Action = 'api_key.create' | 'api_key.change' | 'api_key.rotate' | 'api_key.delete'
 
-/** Writes an entry that names the key. @param details beside its name and prefix */
+/** Writes an entry that names the key. @param details besides its name and prefix */
 export type RecordApiKey = (tx: Queries, actor: Actor, action: Action, key: ApiKey, details?: Details) => Promise<void>
 
 export function createRecord(audit: RecordAudit): RecordApiKey {

@@ -1,17 +1,17 @@
-/** The right of an API key to rotate itself: given when it is created, limited in time, and never given later. */
+/** The right of an API key to rotate itself: given at creation, limited in time, and never given later. */
 import { AppError } from '../../../core/errors.ts'
 import type { apiKeys } from '../../../db/tables.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** For how long, where its maker does not say. */
+/** How long the right lasts by default. */
 const DEFAULT_MS = 365 * DAY_MS
-/** The longest that its maker may say. */
+/** The longest it can last. */
 const MAX_MS = 2 * DEFAULT_MS
 
 export const SELF_ROTATION_IS_OFF =
   'API keys may not rotate themselves here; an administrator can allow it with the setting api_key_self_rotation'
 
-/** What is stored of the right; nulls of a key that has none. */
+/** The stored form of the right; all null for a key without it. */
 export type Renewal = Pick<typeof apiKeys.$inferSelect, 'lifetimeMs' | 'renewableUntil'>
 
 export const noRenewal: Renewal = { lifetimeMs: null, renewableUntil: null }
@@ -23,7 +23,7 @@ export type WantedRenewal = {
   expiresAt?: number | null | undefined
 }
 
-/** @throws AppError `validation_error` for a right without an end of the key, or one that ends too soon or too late */
+/** @throws AppError `validation_error` if the key has no expiry, or if the right ends too soon or too late */
 export function renewalOf({ canRotate, renewableUntil, expiresAt }: WantedRenewal, nowMs: number): Renewal {
   if (!canRotate) {
     if (renewableUntil === undefined) return noRenewal

@@ -1,15 +1,15 @@
-/** The requests that API keys take: how one is created, and what may change. */
+/** The service's requests for creating and changing API keys. */
 import type { Scope } from '../../../core/scope.ts'
 
 export type NewApiKey = {
   name: string
-  /** Milliseconds since the epoch; undefined makes a key that is valid until it is deleted. */
+  /** Milliseconds since the epoch; undefined for a key that is valid until it is deleted. */
   expiresAt?: number | undefined
-  /** Undefined: everything that the user may do. */
+  /** Undefined allows everything that the user may do. */
   scopes?: readonly Scope[] | undefined
-  /** CIDR ranges in their normal form; undefined: everywhere. */
+  /** CIDR ranges in normal form; undefined allows every address. */
   allowedCidrs?: readonly string[] | undefined
-  /** Undefined: all subscriptions of the user. */
+  /** Undefined for all subscriptions of the user. */
   subscriptionId?: number | undefined
   /** Whether it may rotate itself. */
   canRotate?: boolean | undefined

@@ -1,4 +1,4 @@
-/** Reads the stored rows of API keys, without secrets and expiries that are past. */
+/** Reads the stored rows of API keys, hiding secrets whose time has run out. */
 import { eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -8,13 +8,13 @@ import { apiKeys } from '../../../db/tables.ts'
 
 export type ApiKey = typeof apiKeys.$inferSelect
 
-/** The key itself is nowhere else. */
+/** The key itself is not stored anywhere. */
 export type CreatedApiKey = { row: ApiKey; key: string }
 
-/** Of a key that has one secret. */
+/** For a key with only one secret. */
 export const noPrevious = { previousKeyHash: null, previousKeyPrefix: null, previousValidUntil: null }
 
-/** The key of any user, for the command line. @returns undefined where there is none */
+/** A key of any user, for the command line. @returns undefined if it does not exist */
 export async function findKey(queries: Queries, id: number): Promise<ApiKey | undefined> {
   const [row] = await queries.select().from(apiKeys).where(eq(apiKeys.id, id))
   return row
@@ -28,13 +28,13 @@ export async function findOwn(queries: Queries, { userId }: Caller, id: number):
   return row
 }
 
-/** @returns the key as it is from now on */
+/** @returns the changed key */
 export async function changeKey(tx: Queries, id: number, changes: Partial<ApiKey>): Promise<ApiKey> {
   return one(tx.update(apiKeys).set(changes).where(eq(apiKeys.id, id)).returning())
 }
 
 /**
- * A key that has expired stays so: its secret may have been given up carelessly.
+ * An expired key stays expired: its secret may have been discarded carelessly.
  *
  * @throws AppError `conflict`
  */
@@ -43,7 +43,7 @@ export function requireUnexpired({ expiresAt }: ApiKey, nowMs: number): void {
   throw new AppError('conflict', 'This API key has expired; create another')
 }
 
-/** Without the old secret of a rotation, once that has run out, and with the time at which it does: it ends with its key. */
+/** Hides the old secret of a rotation once it has run out; until then, corrects its end, which is at most the key's. */
 export function withoutPast(row: ApiKey, nowMs: number): ApiKey {
   const { previousValidUntil, expiresAt } = row
   if (previousValidUntil === null) return row
@@ -51,7 +51,7 @@ export function withoutPast(row: ApiKey, nowMs: number): ApiKey {
   return { ...row, previousValidUntil: earliest(previousValidUntil, expiresAt) }
 }
 
-/** @param end in milliseconds since the epoch, as `expiresAt`, where null is never */
+/** @param end in milliseconds since the epoch, like `expiresAt`, where null means never */
 export function earliest(end: number, expiresAt: number | null): number {
   return expiresAt === null ? end : Math.min(end, expiresAt)
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../../crypto/secret.ts'
 
 const SECRET_BYTES = 32
-/** `ncp_` and 16 hex digits: enough to recognise a key by, with 192 of its 256 bits still secret. */
+/** `ncp_` and 16 hex digits: enough to recognise a key, while 192 of its 256 bits stay secret. */
 const PREFIX_LENGTH = 20
 
 /** @returns the key, to be shown once, and what is stored of it */

@@ -1,4 +1,4 @@
-/** An API key gives itself a new secret and a new expiry, where its creator and the settings allow it. */
+/** Lets an API key give itself a new secret and a new expiry, if its creator and the settings allow it. */
 import type { Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -13,7 +13,7 @@ import { SELF_ROTATION_IS_OFF } from './renewal.ts'
 import { type CreatedApiKey, changeKey, earliest, findKey } from './rows.ts'
 import { newSecret } from './secret.ts'
 
-/** How long the old secret works, if it does not end before by itself. */
+/** How long the old secret works, unless it expires earlier. */
 const GRACE_MS = 24 * 60 * 60 * 1000
 
 export type SelfRotationOptions = {
@@ -26,11 +26,11 @@ export type SelfRotationOptions = {
 }
 
 /**
- * Rotates the key that calls. It then lives as long as it did at first, from now on, and never beyond the time that was set
- * at its creation.
+ * Rotates the calling key. From then on it lives as long as it did at first, but never beyond the limit set when it was
+ * created.
  *
- * @throws AppError `forbidden` where the settings or the key do not allow it, `conflict` for a secret that was rotated
- * already, and while one before it still works
+ * @throws AppError `forbidden` if the settings or the key do not allow it, `conflict` for a secret that was already
+ * rotated, and while an earlier one still works
  */
 export type RotateSelf = (caller: Caller, conclude?: Conclude<CreatedApiKey>) => Promise<CreatedApiKey>
 
@@ -60,7 +60,7 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
         expiresAt: newEnd,
         previousKeyHash: before.keyHash,
         previousKeyPrefix: before.keyPrefix,
-        // The old secret never works longer than it would have.
+        // The rotation never extends the life of the old secret.
         previousValidUntil: Math.min(now + GRACE_MS, expiresAt),
         noticedDays: noticesPast(newEnd, now),
       })
@@ -85,8 +85,8 @@ export function createRotateSelf({ clock, writeAs, audit, notify, isAllowed }: S
 }
 
 /**
- * One rotation at a time: a second one would end the secret before at once, and with it a script that has yet to notice. That
- * one ends in any case where the whole key would end first, as after a rotation by hand.
+ * One rotation at a time: a second would end the previous secret at once, breaking a script that has yet to notice. The
+ * exception is when the whole key would expire first, as it can after a rotation by hand.
  *
  * @throws AppError `conflict`
  */

@@ -1,4 +1,4 @@
-/** Finds the principal behind a bearer value: the one place that recognizes API keys and JWTs. */
+/** Finds the principal behind a bearer value: the only place that recognises API keys and JWTs. */
 import { type Awaitable, whenKnown } from '../../../core/awaitable.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { type Credential, isUsableFrom, type Principal } from '../../../core/principal.ts'
@@ -8,11 +8,11 @@ import type { ReadStore } from '../../../db/store.ts'
 import { createVersionCache } from '../../../db/version-cache.ts'
 import { endedSession, type IsTwoFactorRequired, principalOfKey, principalOfToken, unexpired } from './principals.ts'
 
-/** What the contract calls an API key: `ncp_` and 32 random bytes in hex. */
+/** The contract's form of an API key: `ncp_` and 32 random bytes in hex. */
 const API_KEY = /^ncp_[0-9a-f]{64}$/
 const malformedKey = new Rejection('malformed', 'An API key is ncp_ and 64 hexadecimal digits in lower case')
 
-/** Credentials remembered for one version of the store. */
+/** Credentials cached for one version of the store. */
 const CACHE_ENTRIES = 10_000
 
 export type CredentialsOptions = {
@@ -23,7 +23,7 @@ export type CredentialsOptions = {
   isTwoFactorRequired: IsTwoFactorRequired
   /** Whether API keys may rotate themselves at all. */
   isSelfRotationAllowed(): Promise<boolean>
-  /** Told of each use. */
+  /** Called for each use. */
   record(credential: Credential): void
 }
 
@@ -42,7 +42,7 @@ export function createCredentials(options: CredentialsOptions) {
     return found instanceof Rejection || found.userId === claims.userId ? found : endedSession
   }
 
-  /** What the settings do not allow, a key is not told of either. */
+  /** Hides from a key a right that the settings do not allow. */
   async function withoutDormantRight(principal: Principal): Promise<Principal> {
     const { credential } = principal
     if (credential.kind !== 'api_key' || credential.renewableUntil === undefined) return principal
@@ -56,10 +56,10 @@ export function createCredentials(options: CredentialsOptions) {
     if (isKey && !API_KEY.test(bearer)) return malformedKey
     const hash = isKey ? sha256(bearer) : ''
     // Only a key's hash is kept in memory. The colon, which no bearer value contains, keeps it apart from tokens:
-    // otherwise a reader of the hashes in a stolen backup could send one of them as a token.
+    // otherwise someone who reads the hashes in a stolen backup could send one of them as a token.
     const cacheKey = isKey ? `key:${hash}` : bearer
     let rejection: Rejection = unknownCredential
-    // A rejection is not remembered: it takes no place from a principal, and time can be put back.
+    // Rejections are not cached: they would displace principals, and the clock may be set back.
     const load = async () => {
       const found = await (isKey ? principalOfKey(store.read, hash, isTwoFactorRequired) : byToken(bearer))
       if (!(found instanceof Rejection)) return withoutDormantRight(found)
@@ -73,19 +73,19 @@ export function createCredentials(options: CredentialsOptions) {
   }
 
   return {
-    /** As `authenticate`, without counting a use: for a request whose credential was counted before. */
+    /** Like `authenticate`, without counting a use: for a request whose credential was already counted. */
     recognize: (bearer: string): Awaitable<Principal | Rejection> =>
       whenKnown(store.version(), (version) => find(bearer, version)),
 
     /**
      * @param address of the client
-     * @param version the store's, read before
-     * @returns the principal, at once where it is remembered; a rejection for a credential that is malformed, unknown,
-     * forged, expired, revoked or of a disabled user
+     * @param version the store's, read earlier
+     * @returns the principal, synchronously if cached; a rejection for a credential that is malformed, unknown, forged,
+     * expired, revoked or of a disabled user
      */
     authenticate(bearer: string, address: string, version: number): Awaitable<Principal | Rejection> {
       return whenKnown(find(bearer, version), (found) => {
-        // From where it may not be used it is recognised, so that its user learns why, and not used.
+        // From an address that is not allowed, it is recognised, so that its user learns why, but not counted as used.
         if (!(found instanceof Rejection) && isUsableFrom(found.credential, address)) record(found.credential)
         return found
       })

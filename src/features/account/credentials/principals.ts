@@ -9,7 +9,7 @@ import type { Queries } from '../../../db/store.ts'
 import { apiKeys, sessions, users } from '../../../db/tables.ts'
 import { createAddressFilter, parseRanges } from '../../../limiter/address.ts'
 
-/** Whether users of this role must have two-factor authentication on. */
+/** Whether users of this role must have two-factor authentication enabled. */
 export type IsTwoFactorRequired = (role: Role) => Promise<boolean>
 
 type UserColumns = Pick<typeof users.$inferSelect, 'role' | 'status' | 'totpEnabledAt'> & { userId: number }
@@ -27,7 +27,7 @@ const findKey = prepare((queries) =>
     .select({ key: apiKeys, ...userColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    // Two unique indexes, one statement: a secret that was rotated is found like any other.
+    // Two unique indexes, one statement: a rotated secret is found like any other.
     .where(or(eq(apiKeys.keyHash, given('hash')), eq(apiKeys.previousKeyHash, given('hash')))),
 )
 const findByTokenId = prepare((queries) =>
@@ -49,7 +49,7 @@ const findById = prepare((queries) =>
  * Looked up by the whole hash through a unique index, never by the prefix.
  *
  * @param hash SHA-256 of the secret, in hex
- * @returns a rejection for a secret that no key has, and for a disabled user. Whether it has expired is left to `unexpired`.
+ * @returns a rejection for an unknown secret and for a disabled user. Expiry is left to `unexpired`.
  */
 export async function principalOfKey(
   queries: Queries,
@@ -60,7 +60,7 @@ export async function principalOfKey(
   return row ? principalOf(row, keyCredential(row.key, hash), isRequired) : unknownCredential
 }
 
-/** @returns a rejection for a session that has ended, and for a disabled user. As above, it may have expired. */
+/** @returns a rejection for an ended session and for a disabled user. As above, it may have expired. */
 export async function principalOfToken(
   queries: Queries,
   tokenId: string,
@@ -70,9 +70,9 @@ export async function principalOfToken(
 }
 
 /**
- * The principal as it is now, of a credential that was accepted before.
+ * The current principal of a credential that was accepted earlier.
  *
- * @returns a rejection for a key that was deleted or lost this secret, a session that has ended, and a disabled user. As
+ * @returns a rejection for a key that was deleted or lost this secret, an ended session, and a disabled user. As
  * above, it may have expired.
  */
 export async function principalAgain(
@@ -85,12 +85,12 @@ export async function principalAgain(
     : principalOfSession(await findById.first(queries, { id: credential.sessionId }), isRequired)
 }
 
-/** @returns the principal, or why it is none at this time */
+/** @returns the principal, or the reason why it is not valid at this time */
 export function unexpired(principal: Principal, nowMs: number): Principal | Rejection {
   return isExpired(principal.credential, nowMs) ? expiry(principal.credential) : principal
 }
 
-/** Of a credential that has expired: only who holds its secret comes to this. */
+/** Of an expired credential: only someone who holds its secret gets this far. */
 function expiry(credential: Credential): Rejection {
   const end = formatTimestamp(credential.expiresAt ?? 0)
   if (credential.kind === 'jwt') return new Rejection('expired', `The JWT expired at ${end}; log in again`)
@@ -115,7 +115,7 @@ async function principalOf(
   return { userId, role, credential, mustEnrol }
 }
 
-/** @param hash of the secret that was sent: the present one, or the one before the last rotation */
+/** @param hash of the secret that was sent: the current one or the one before the last rotation */
 function keyCredential(key: ApiKeyRow, hash: string): Credential {
   const superseded = key.keyHash !== hash
   const ends = [key.expiresAt, superseded ? key.previousValidUntil : null].filter((end) => end !== null)

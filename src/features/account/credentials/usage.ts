@@ -1,4 +1,4 @@
-/** Remembers when a key or a session was last used, and writes it in batches off the request path. */
+/** Records when a key or session was last used, and writes it in batches off the request path. */
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
@@ -9,7 +9,7 @@ import { apiKeys, sessions } from '../../../db/tables.ts'
 import { createSingleFlight } from '../../../jobs/single-flight.ts'
 import type { Log } from '../../../log/log.ts'
 
-/** Keys, and sessions, written in one transaction, for which everybody waits. */
+/** Keys or sessions written per transaction, for which everybody waits. */
 const BATCH = 200
 
 // Prepared: thousands may have been used.
@@ -32,14 +32,14 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
   const keys = new Map<number, number>()
   const seen = new Map<number, number>()
 
-  /** The first of them, which are then no longer there. */
+  /** Takes the first of them out. */
   function take(from: Map<number, number>): [number, number][] {
     const taken = [...from.entries().take(BATCH)]
     for (const [id] of taken) from.delete(id)
     return taken
   }
 
-  /** What could not be written waits for the next time, unless there is something newer. */
+  /** Keeps what could not be written for the next time, unless there is something newer. */
   function putBack(into: Map<number, number>, times: [number, number][]): void {
     for (const [id, at] of times) if (!into.has(id)) into.set(id, at)
   }
@@ -77,7 +77,7 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
     /** Writes what has been recorded. @throws Error when the store does */
     flush: writing.next,
 
-    /** For readers of `lastUsedAt` or `lastSeenAt`: where nothing can be written, it is an older time. */
+    /** For readers of `lastUsedAt` or `lastSeenAt`: if nothing can be written, they see an older time. */
     async settle(): Promise<void> {
       await writing.next().catch((err) => log.error({ err }, 'the last use of credentials was not written'))
     },

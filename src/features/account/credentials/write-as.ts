@@ -1,4 +1,4 @@
-/** Transactions on behalf of an actor: each first checks again that its caller may still do what the guard let through. */
+/** Transactions on behalf of an actor: each checks again that its caller may still do what the guard let through. */
 import type { Actor, Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Principal, Role } from '../../../core/principal.ts'
@@ -8,12 +8,12 @@ import type { Queries, Store } from '../../../db/store.ts'
 import { endedSession, principalAgain, unexpired } from './principals.ts'
 
 /**
- * Runs `work` in one transaction of the store, for an actor. Between the headers of a request and its transaction lie its
- * body, a hash and the queue of writers, so that credential, user, role, second factor and the limits of a key are read
- * again in the transaction, and the rights that the route asked for are asked again. An operator, the panel and a stranger have
- * no credential, and nothing to prove.
+ * Runs `work` in one transaction of the store, for an actor. Between a request's headers and its transaction lie its
+ * body, a hash and the queue of writers. So the transaction reads credential, user, role, second factor and limits of
+ * a key again, and checks the rights that the route requires again. The operator, the panel and strangers have no
+ * credential, and nothing to prove.
  *
- * @param work gets the actor as it is now, and decides on nothing that was read before
+ * @param work receives the actor as it is now, and must not decide on anything read earlier
  * @throws AppError what the guard throws, and whatever `work` throws
  */
 export type WriteAs = <A extends Actor, T>(actor: A, work: (tx: Queries, actor: A) => Promise<T>) => Promise<T>
@@ -21,7 +21,7 @@ export type WriteAs = <A extends Actor, T>(actor: A, work: (tx: Queries, actor: 
 export type WriteAsOptions = {
   store: Store
   clock: Clock
-  /** Whether users of this role must have two-factor authentication on, as the transaction sees it. */
+  /** Whether users of this role must have two-factor authentication enabled, as the transaction sees it. */
   isTwoFactorRequired(tx: Queries, role: Role): Promise<boolean>
 }
 
@@ -45,7 +45,7 @@ export function createWriteAs({ store, clock, isTwoFactorRequired }: WriteAsOpti
   }
 
   const writeAs: WriteAs = (actor, work) => store.write(proven(actor, work))
-  /** With `store.writeSoon`: for counts of attempts. */
+  /** Uses `store.writeSoon`: for attempt counts. */
   const writeSoonAs: WriteAs = (actor, work) => store.writeSoon(proven(actor, work))
   return { writeAs, writeSoonAs }
 }

@@ -1,4 +1,4 @@
-/** Moves an account to another email address: requested with both factors, confirmed with a token emailed to the new address. */
+/** Moves an account to a new email address: requested with both factors, confirmed with a token emailed to it. */
 import { and, eq, gt } from 'drizzle-orm'
 import type { Actor, Caller, UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -35,7 +35,7 @@ export type EmailChangeOptions = {
   withdrawMail: WithdrawMail
   confirmPassword: ConfirmPassword
   secondFactor: SecondFactor
-  /** The configured base of links, without a slash at its end; undefined where no mail can be sent. */
+  /** The configured base of links, without a trailing slash; undefined if no email can be sent. */
   publicUrl: string | undefined
 }
 
@@ -43,11 +43,11 @@ export type EmailChangeRequest = { email: string; password: string; totpCode: st
 
 export type EmailChange = ReturnType<typeof createEmailChange>
 
-/** ASVS V6.5.5: what is sent out of band lives ten minutes. */
+/** ASVS V6.5.5: what is sent out of band is valid for ten minutes. */
 const TTL_MS = 10 * 60 * 1000
 /**
- * A user cannot have the panel flood somebody's mailbox: one email at once, the next after a minute, then two, four and so on
- * up to an hour.
+ * A user cannot make the panel flood somebody's mailbox: one email at once, the next after a minute, then two, four and
+ * so on up to an hour.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
 const ALLOWANCE = 'email to a new address'
@@ -68,7 +68,7 @@ export function createEmailChange(options: EmailChangeOptions) {
     publicUrl,
   } = options
 
-  /** The newest token alone is good: the one before may have gone to a mistyped address. @throws AppError `conflict` */
+  /** Only the newest token is valid: an earlier one may have gone to a mistyped address. @throws AppError `conflict` */
   async function issue(tx: Queries, userId: number, email: string): Promise<string> {
     const token = newToken()
     const createdAt = clock.now()
@@ -88,7 +88,7 @@ export function createEmailChange(options: EmailChangeOptions) {
     return token
   }
 
-  /** Tells the old address, which can still do something about it, and voids what was mailed there, or is about to be. */
+  /** Notifies the old address, whose owner can still act, and voids what was emailed there or is about to be. */
   async function replaceWithin(tx: Queries, actor: Actor, userId: number, email: string): Promise<void> {
     await voidPasswordTokens(tx, userId)
     for (const topic of [activationTopic(userId), resetTopic(userId)]) await withdrawMail(tx, topic)
@@ -114,7 +114,7 @@ export function createEmailChange(options: EmailChangeOptions) {
      * Emails a token to the new address. If another user has the address, no email is sent, and the response does not say so.
      *
      * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `validation_error`, and
-     * `conflict` where no mail can be sent, or one was a short while ago
+     * `conflict` if no email can be sent, or one was sent a short while ago
      */
     async request(caller: Caller, { email: wanted, password, totpCode }: EmailChangeRequest): Promise<void> {
       const { userId } = caller
@@ -155,10 +155,10 @@ export function createEmailChange(options: EmailChangeOptions) {
     },
 
     /**
-     * Moves the account, with the token that was mailed to the new address.
+     * Moves the account, with the token that was emailed to the new address.
      *
-     * @throws AppError `validation_error` for a token that is unknown, used or expired, `conflict` for an address that
-     * another user has taken in the meantime
+     * @throws AppError `validation_error` for a token that is unknown, used or expired, `conflict` if another user has
+     * taken the address since
      */
     async confirm(client: UnauthenticatedClient, token: string): Promise<void> {
       await writeAs(client, async (tx, client) => {
@@ -170,7 +170,7 @@ export function createEmailChange(options: EmailChangeOptions) {
           .select({ id: users.id, updatedAt: users.updatedAt })
           .from(users)
           .where(and(eq(users.id, spent?.userId ?? 0), eq(users.status, 'active')))
-        // Whatever was done to the account since, such as disabling it or another second factor, ends what was asked before.
+        // Any later change to the account, such as disabling it or a new second factor, voids the request.
         if (!spent || !user || user.updatedAt !== spent.userUpdatedAt) {
           throw invalidToken(incidents, client, 'auth.email_change')
         }
@@ -189,13 +189,13 @@ export function createEmailChange(options: EmailChangeOptions) {
   }
 }
 
-/** @throws AppError `validation_error` for the user's present address */
+/** @throws AppError `validation_error` for the user's current address */
 async function requireOtherEmail(queries: Queries, userId: number, email: string): Promise<void> {
   if ((await queries.$count(users, and(eq(users.id, userId), eq(users.email, email)))) === 0) return
   throw new AppError('validation_error', 'email: must not be the current one')
 }
 
-/** @throws AppError `conflict` for an address that a user has */
+/** @throws AppError `conflict` if a user has the address */
 async function requireFreeEmail(queries: Queries, email: string): Promise<void> {
   if ((await queries.$count(users, eq(users.email, email))) > 0) throw emailTaken()
 }

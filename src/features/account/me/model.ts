@@ -44,7 +44,7 @@ export const MeModel = t.Object(
   { additionalProperties: false, title: 'Me' },
 )
 
-/** @param key what is stored of an API key; undefined for a JWT */
+/** @param key the stored API key; undefined for a JWT */
 export function toCredential(credential: Credential, key: ApiKey | undefined) {
   return {
     kind: credential.kind,
@@ -59,7 +59,7 @@ export function toCredential(credential: Credential, key: ApiKey | undefined) {
   }
 }
 
-/** @param headers of the response, on which the gate has written what is left */
+/** @param headers of the response, in which the gate has put the remaining limit */
 export function toRateLimit(headers: Headers) {
   const read = (name: string) => Number(headers.get(`x-ratelimit-${name}`))
   return {

@@ -52,7 +52,7 @@ export function passwordModule(needs: PasswordNeeds) {
     writeAs,
     putMail: outbox.put,
     findWording,
-    // There may be no public URL where there is no mail server, and then no email either.
+    // Without a mail server there may be no public URL, but then there is no email either.
     publicUrl: config.publicUrl ?? '',
   })
   return {

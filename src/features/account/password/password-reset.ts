@@ -1,4 +1,4 @@
-/** Requests for an email with a link that sets a new password. `password.ts` redeems the token in the link. */
+/** Requests for an email with a link for setting a new password. `password.ts` redeems the token in the link. */
 import { and, eq, inArray, lte } from 'drizzle-orm'
 import type { UnauthenticatedClient } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -24,14 +24,14 @@ import { countStranger, isKnownAddress } from '../proof/throttle.ts'
 export type PasswordResetOptions = {
   writeAs: WriteAs
   clock: Clock
-  /** What expired before may be deleted for good. */
+  /** Rows that expired before this may be deleted for good. */
   deletableBefore(): number
   log: Log
   audit: RecordAudit
   incidents: Incidents
   putMail: PutMail
   findWording: FindWording
-  /** The configured base of links, without a slash at its end. Nothing of a request ever gets into a link. */
+  /** The configured base of links, without a trailing slash. Nothing from a request ever gets into a link. */
   publicUrl: string
 }
 
@@ -39,27 +39,27 @@ type ResetRequest = { email: string; client: UnauthenticatedClient }
 
 export type PasswordReset = ReturnType<typeof createPasswordReset>
 
-/** ASVS V6.5.5: what is sent out of band lives ten minutes. */
+/** ASVS V6.5.5: what is sent out of band is valid for ten minutes. */
 const RESET_TTL_MS = 10 * 60 * 1000
 /**
- * Of any number of requests for one account, one sends an email at once, the next after a minute, then two, four and so on up
- * to an hour: a mailbox cannot be flooded. Requests from addresses that the user knows have this for themselves.
+ * However many requests there are for an account, one sends an email at once, the next after a minute, then two, four
+ * and so on up to an hour, so no mailbox is flooded. Requests from addresses known to the user have their own allowance.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
-/** Expired tokens deleted when one is asked for: more than it adds. */
+/** Expired tokens deleted per request: more than it adds. */
 const SWEEP = 20
-/** About what a second of writing answers. */
+/** Roughly what one second of writing can process. */
 const MAX_WAITING = 1000
 
 export function createPasswordReset(options: PasswordResetOptions) {
   const { writeAs, clock, deletableBefore, log, audit, incidents, putMail, findWording, publicUrl } = options
   /**
-   * By email and address group: a request from an address that the user knows has an allowance of its own, and must not be
-   * lost because a client asked for the same email a moment before.
+   * By email and address group: a request from an address known to the user has its own allowance, and must not be lost
+   * because another client asked for the same email a moment before.
    */
   const waiting = new Map<string, ResetRequest>()
 
-  /** Tokens from earlier emails stay valid. @returns false when it is too early for another email */
+  /** Earlier emails' tokens stay valid. @returns false if it is too early for another email */
   async function issue(
     tx: Queries,
     userId: number,
@@ -79,8 +79,8 @@ export function createPasswordReset(options: PasswordResetOptions) {
   }
 
   /**
-   * Costs one commit for whatever address. A user who was never activated may set the first password so too, since the
-   * mailbox proves as much as the activation does; the activation stays good until one of them is used.
+   * Costs one commit for every address. A user who was never activated can set the first password this way too: the
+   * mailbox proves as much as the activation does. The activation token stays valid until one of them is used.
    */
   async function answer(email: string, client: UnauthenticatedClient): Promise<void> {
     const token = newToken()
@@ -120,7 +120,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
     for (const [key, request] of requests) {
       await answer(request.email, request.client).catch((err) => {
         log.error({ err }, 'a password reset could not be written')
-        // Somebody has been told that a mail will come: what passes by itself is waited for.
+        // Somebody was promised an email, so passing failures are waited out.
         if (isPassing(err) && !waiting.has(key)) waiting.set(key, request)
       })
     }
@@ -130,10 +130,10 @@ export function createPasswordReset(options: PasswordResetOptions) {
 
   return {
     /**
-     * Only notes the request, so that it takes the same work and the same time for every address: looking up who has it,
-     * even with a commit for everyone, took two thirds longer for a known one (ASVS V6.3.8).
+     * Only queues the request, so that it takes the same work and time for every address: looking up its owner, even with
+     * a commit for everyone, took two thirds longer for a known one (ASVS V6.3.8).
      *
-     * @throws AppError `unavailable` when too many wait
+     * @throws AppError `unavailable` when too many are waiting
      */
     request(client: UnauthenticatedClient, wanted: string): void {
       if (waiting.size >= MAX_WAITING) throw new AppError('unavailable', undefined, { 'retry-after': '2' })

@@ -32,7 +32,7 @@ export type PasswordOptions = {
   secondFactor: SecondFactor
   endSessions: Sessions['endWithin']
   notify: Notify
-  /** Told after a user's password has changed. */
+  /** Called after a user's password has changed. */
   onChange(userId: number): Promise<void>
 }
 
@@ -45,8 +45,8 @@ export function createPasswordService(options: PasswordOptions) {
   const { confirmPassword, endSessions } = options
 
   /**
-   * Sets the hash and ends what the old password opened. What waits to set another one, to enrol, or to move the account to
-   * another address, is void; the user is told.
+   * Sets the hash and ends what the old password opened. Voids pending password tokens, enrolments and email changes,
+   * and notifies the user.
    */
   async function set(tx: Queries, actor: Actor, userId: number, hash: string, keepSessionId?: number): Promise<void> {
     const now = clock.now()
@@ -60,7 +60,7 @@ export function createPasswordService(options: PasswordOptions) {
 
   return {
     /**
-     * Changes one's own password and ends the user's other sessions.
+     * Changes the caller's own password and ends the user's other sessions.
      *
      * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `validation_error`,
      * `unavailable`
@@ -128,7 +128,7 @@ export function createPasswordService(options: PasswordOptions) {
     },
 
     /**
-     * Sets a password over its owner's head and ends every session of the user. For the command line.
+     * Sets a password without its owner and ends every session of the user. For the command line.
      *
      * @throws AppError `validation_error` for a password against the rules
      */

@@ -1,4 +1,4 @@
-/** Runs what takes over or weakens an account only after its caller has proven both factors again. */
+/** Runs actions that take over or weaken an account only after the caller has proven both factors again. */
 import type { Caller } from '../../../core/actor.ts'
 import type { Queries } from '../../../db/store.ts'
 import type { WriteAs } from '../credentials/write-as.ts'
@@ -6,7 +6,7 @@ import { type ConfirmPassword, requireSamePassword } from './confirm-password.ts
 import type { SecondFactor } from './second-factor.ts'
 import { forgive } from './throttle.ts'
 
-/** The caller's own factors, whatever account it is about. The code is asked for with two-factor authentication on. */
+/** The caller's own factors, whichever account is affected. The code is required with two-factor authentication on. */
 export type BothFactors = { password: string; totpCode: string | undefined }
 
 /**

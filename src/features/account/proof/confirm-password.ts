@@ -1,4 +1,4 @@
-/** Proves that the user of a session knows the password, before something that takes over or weakens the account. */
+/** Makes the user of a session prove the password before an action that takes over or weakens the account. */
 import { and, eq } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -11,10 +11,10 @@ import type { Throttle } from './throttle.ts'
 type UserRow = typeof users.$inferSelect
 
 /**
- * Asks for the password of a user who is logged in. What it protects calls `requireSamePassword` and `forgive` in its
+ * Requires the password of a logged-in user. The action it protects calls `requireSamePassword` and `forgive` in its
  * transaction.
  *
- * @throws AppError `invalid_credentials` when the password isn't the user's, or after too many failures
+ * @throws AppError `invalid_credentials` when the password is wrong, or after too many failures
  */
 export type ConfirmPassword = (caller: Caller, password: string) => Promise<UserRow>
 
@@ -40,9 +40,9 @@ export function createConfirmPassword(options: ConfirmPasswordOptions): ConfirmP
 }
 
 /**
- * In the transaction of what a password was asked for, after the hash and the wait for the transaction.
+ * Runs in the transaction that needed the password, after the hash and the wait for the transaction.
  *
- * @param confirmed the user as the password was asked for
+ * @param confirmed the user at the time of the password check
  * @returns the user as of now
  * @throws AppError `conflict` when the password has been changed since
  */

@@ -1,4 +1,4 @@
-/** Queries on the addresses from which a user logged in or set a new password. */
+/** Queries for the addresses from which a user logged in or set a new password. */
 import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { given, prepare } from '../../../db/statements.ts'
 import { knownAddresses } from '../../../db/tables.ts'

@@ -1,4 +1,4 @@
-/** The tokens that a user sets a password with, as they are stored. */
+/** The stored tokens with which a user sets a password. */
 import { and, eq } from 'drizzle-orm'
 import type { Queries } from '../../../db/store.ts'
 import { passwordTokens } from '../../../db/tables.ts'

@@ -1,4 +1,4 @@
-/** Checks second-factor codes: each is accepted once, and asked of every enrolled user. */
+/** Checks second-factor codes: each is accepted once, and required of every enrolled user. */
 import { and, eq, gt, isNotNull, lt, or } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -23,15 +23,15 @@ export type SecondFactorOptions = {
   throttle: Throttle
   incidents: Incidents
   notify: Notify
-  /** Whether a fresh code is asked for, where the contract asks for a JWT alone. */
+  /** Whether a fresh code is required where the contract only requires a JWT. */
   isCodeRequired(queries: Queries): Promise<boolean>
 }
 
 export type SecondFactor = ReturnType<typeof createSecondFactor>
 
 /**
- * Does `work` in one transaction of the caller's session, which first spends a fresh code of a caller who has enrolled,
- * where the settings ask for one. Elsewhere a code is ignored.
+ * Does `work` in one transaction of the caller's session. If the settings require it, an enrolled caller first spends a
+ * fresh code. Otherwise a code is ignored.
  *
  * @throws AppError `two_factor_required`, `two_factor_invalid`, and whatever `work` throws
  */
@@ -45,7 +45,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
   const { store, writeAs, clock, secretBox, throttle, incidents, notify, isCodeRequired } = options
   const openSeed = (sealed: string, userId: number) => secretBox.open(sealed, seedContext(userId))
 
-  /** By user, the step of a code that came before its time and was told to be so: it is not accepted in its time either. */
+  /** By user, the step of a code that was sent early and refused as such: it is not accepted at its own time either. */
   const burnt = new Map<number, number>()
 
   /**
@@ -61,8 +61,8 @@ export function createSecondFactor(options: SecondFactorOptions) {
       if (!(await spendRecoveryCode(tx, user.id, code))) throw wrongCode(seed, code, user.id)
       return
     }
-    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2). A step that lies ahead was
-    // spent while the clock was, and must not keep the user out until its time comes.
+    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2). A step in the future was
+    // spent while the clock was ahead, and must not keep the user out until its time comes.
     const isUnspent = or(lt(users.totpLastStep, step), gt(users.totpLastStep, stepAt(clock.now()) + 1))
     const spent = await tx
       .update(users)
@@ -85,7 +85,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
     return true
   }
 
-  /** A guesser who is told that a code is of a later step must not be able to use it then. */
+  /** A guesser who learns that a code belongs to a later step must not be able to use it then. */
   function wrongCode(seed: string, code: string, userId: number): AppError {
     const now = stepAt(clock.now())
     const near = nearTotpStep(seed, code, clock.now(), NEAR_STEPS)
@@ -96,7 +96,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
   }
 
   /**
-   * Asks a caller who has enrolled for a code, beside the password; nobody else. The password's proof has counted the
+   * Requires a code, besides the password, from enrolled callers only. The password's proof has already counted the
    * attempt.
    *
    * @throws AppError `two_factor_required`, `two_factor_invalid`
@@ -120,7 +120,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
       if (!admitted) throw new AppError('two_factor_invalid')
     }
     return writeAs(caller, async (tx, caller) => {
-      // Where it is required only since a moment ago, the code was not counted as an attempt: it is asked for again.
+      // If the requirement is only moments old, the code was not counted as an attempt, so it is required again.
       if (await isCodeRequired(tx)) await demand(tx, caller, asksForCode ? code : undefined)
       if (asksForCode) await forgive(tx, caller)
       return work(tx, caller)
@@ -132,7 +132,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
     demand,
     withFreshCode,
 
-    /** The time step of a code of a seed that is not in force yet. @throws AppError `two_factor_invalid` */
+    /** The time step of a code for a seed that is not in force yet. @throws AppError `two_factor_invalid` */
     stepOf(seed: string, code: string, userId: number): number {
       const step = totpStep(seed, code, clock.now())
       if (step === undefined) throw wrongCode(seed, code, userId)
@@ -141,7 +141,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
 
     sealSeed: (seed: string, userId: number) => secretBox.seal(seed, seedContext(userId)),
 
-    /** A seed that waits for its first code, for ten minutes. */
+    /** A seed that waits up to ten minutes for its first code. */
     sealWaiting: (seed: string, userId: number) =>
       secretBox.seal(`${clock.now() + WAITING_MS} ${seed}`, waitingContext(userId)),
 
@@ -153,14 +153,14 @@ export function createSecondFactor(options: SecondFactorOptions) {
   }
 }
 
-/** How far a clock may be off for the user to be told: five minutes. */
+/** How far off a clock may be for the user to be told: five minutes. */
 const NEAR_STEPS = 10
 const WRONG_TIME =
   'The two-factor code is valid for a different time: set the clock of your phone to automatic, then enter the next code'
 
 const seedContext = (userId: number) => `totp:${userId}`
 const waitingContext = (userId: number) => `totp-waiting:${userId}`
-/** Long enough to find one's phone; later, somebody else may sit there. */
+/** Long enough to find one's phone; later, somebody else may be at the keyboard. */
 const WAITING_MS = 10 * 60 * 1000
 
 /** Whether a user has two-factor authentication on. */

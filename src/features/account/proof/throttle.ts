@@ -30,23 +30,23 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * Attempts at one door: ten at once, then one after 1 minute, 2, 4 and so on up to 9 hours, and one more every 9 hours: at
+ * Attempts at one door: ten at once, then one after 1 minute, 2, 4 and so on up to 9 hours, then one every 9 hours: at
  * most 100 in any 30 days (NIST SP 800-63B-4 §3.2.2), passwords and codes counted alike.
  */
 export const ATTEMPTS: AllowancePolicy = { free: 10, firstDelayMs: MINUTE_MS, longestDelayMs: 9 * HOUR_MS }
-/** Emails that say so: one a week. */
+/** The emails about it: one a week. */
 const NOTICES: AllowancePolicy = { free: 1, firstDelayMs: 7 * DAY_MS, longestDelayMs: 7 * DAY_MS }
 /** How long an address stays known after a login from it. */
 const KNOWN_MS = 30 * DAY_MS
-/** How long a user with two-factor authentication can log in from where the password was reset. */
+/** How long a user with two-factor authentication can log in from the address of a password reset. */
 const RESET_MS = DAY_MS
 const THE_STRANGERS = 1
 /** An id that no row has. */
 const NOBODY = 0
 
 /**
- * Where an attempt comes in: each door of an account has an allowance of its own, and an attempt counts at one of them.
- * `strangers` is for all unknown addresses together.
+ * Where an attempt comes in: each door of an account has its own allowance, and an attempt counts at one door.
+ * `strangers` is shared by all unknown addresses.
  */
 export type Door = 'door strangers' | 'door reset' | `door address ${string}` | `door session ${number}`
 
@@ -71,9 +71,9 @@ const countAtStrangers = prepare((tx) =>
 )
 
 export type ThrottleState = {
-  /** Attempts that are not forgotten yet. */
+  /** Attempts that have not been forgotten yet. */
   failedAttempts: number
-  /** In milliseconds since the epoch; null where one is possible now. */
+  /** In milliseconds since the epoch; null if one is possible now. */
   nextAttemptAt: number | null
 }
 
@@ -81,7 +81,7 @@ export type ThrottleOptions = {
   store: Store
   writeSoonAs: WriteAs
   clock: Clock
-  /** What expired before may be deleted for good. */
+  /** Rows that expired before this may be deleted for good. */
   deletableBefore(): number
   log: Log
   audit: RecordAudit
@@ -92,10 +92,10 @@ export type Throttle = ReturnType<typeof createThrottle>
 
 export function createThrottle(options: ThrottleOptions) {
   const { store, writeSoonAs, clock, deletableBefore, log, audit, notify } = options
-  /** Users at whose account a door has narrowed, and which, until they are told. */
+  /** Users whose account has a door that narrowed, and which one, until they are notified. */
   const narrowed = new Map<number, Door>()
 
-  /** The doors of a login from an address, in the order in which they are tried. */
+  /** The doors for a login from an address, in the order in which they are tried. */
   async function doorsFor(queries: Queries, userId: number, addressGroup: string): Promise<Door[]> {
     const address = await findAddress.first(queries, { userId, addressGroup })
     const now = clock.now()
@@ -104,7 +104,7 @@ export function createThrottle(options: ThrottleOptions) {
     return [...(isKnown ? [doorOfAddress(addressGroup)] : []), ...(wasReset ? [RESET] : []), STRANGERS]
   }
 
-  /** @returns the first door that is open, and what is stored once an attempt has come through it */
+  /** @returns the first open door, and its state once an attempt has come through */
   async function findOpenDoor(queries: Queries, userId: number, doors: readonly Door[]) {
     const used = await readAllowances(queries, userId, doors)
     for (const door of doors) {
@@ -115,11 +115,11 @@ export function createThrottle(options: ThrottleOptions) {
     return undefined
   }
 
-  /** @returns the door that the attempt was counted at, undefined where all are closed */
+  /** @returns the door at which the attempt was counted, undefined if all are closed */
   async function count(tx: Queries, userId: number, doors: readonly Door[]): Promise<Door | undefined> {
     const open = await findOpenDoor(tx, userId, doors)
     if (!open || userId === NOBODY) {
-      // Without a write there is no commit to wait for, and an answer that comes sooner tells of an account that is closed.
+      // Without a write there is no commit to wait for, and a faster response would reveal that the account is closed.
       await countStranger(tx)
       return undefined
     }
@@ -145,28 +145,28 @@ export function createThrottle(options: ThrottleOptions) {
 
   return {
     /**
-     * Counts an attempt to log in before it is verified, so that a burst of parallel guesses cannot pass the limit
-     * together, and in a transaction of its own, so that nothing that fails later takes the count back.
+     * Counts a login attempt before it is verified, so that a burst of parallel guesses cannot pass the limit together,
+     * and in its own transaction, so that no later failure takes the count back.
      *
-     * @param userId undefined for an email that nobody has, which costs the same
+     * @param userId undefined for an unknown email, which costs the same
      * @param addressGroup where the attempt comes from
-     * @returns the door it came through; undefined when it may not be verified. Not to be shown: it would tell a guesser
+     * @returns the door it came through; undefined if it may not be verified. Not to be shown: it would tell a guesser
      * to move on.
      */
     async admit(userId: number | undefined, addressGroup: string): Promise<Door | undefined> {
       const id = userId ?? NOBODY
       return store.writeSoon(async (tx) => {
-        // The user may have been deleted since the login looked for it.
+        // The user may have been deleted since the login looked it up.
         const present = (await findUser.first(tx, { userId: id })) ?? { id: NOBODY }
         return count(tx, present.id, await doorsFor(tx, present.id, addressGroup))
       })
     },
 
     /**
-     * Counts an attempt of somebody who is logged in, at the session: strangers cannot use that up, and who stole the
-     * session cannot guess without bound.
+     * Counts an attempt of a logged-in user, at the session: strangers cannot use that allowance up, and a thief of the
+     * session cannot guess without limit.
      *
-     * @throws AppError `not_authenticated` and the like, where the session or its rights have ended
+     * @throws AppError `not_authenticated` and the like, if the session or its rights have ended
      */
     async admitCaller(caller: Caller): Promise<boolean> {
       const door = await writeSoonAs(caller, (tx) => count(tx, caller.userId, [doorOfSession(caller)]))
@@ -174,10 +174,10 @@ export function createThrottle(options: ThrottleOptions) {
     },
 
     /**
-     * Whether this account was logged in from this address within 30 days, or its password reset from there, and has
+     * Whether this account was logged in to from this address within 30 days, or its password reset from there, with
      * attempts left for that.
      *
-     * @param userId undefined for an email that nobody has, which costs the same
+     * @param userId undefined for an unknown email, which costs the same
      */
     async knows(userId: number | undefined, addressGroup: string): Promise<boolean> {
       const id = userId ?? NOBODY
@@ -203,7 +203,7 @@ export function createThrottle(options: ThrottleOptions) {
     },
 
     /**
-     * Lets the owner in who has set a new password with a token, in the transaction that sets it. With two-factor
+     * Lets in an owner who has set a new password with a token, in the transaction that sets it. With two-factor
      * authentication on, a mailbox is one factor of two: all resets share one allowance for the second.
      */
     async trust(tx: Queries, userId: number, addressGroup: string, hasTwoFactor: boolean): Promise<void> {
@@ -216,7 +216,7 @@ export function createThrottle(options: ThrottleOptions) {
       }
     },
 
-    /** How much an account is being guessed at from addresses that it does not know, and when the next attempt is possible. */
+    /** How many guesses unknown addresses have made at an account, and when the next attempt is possible. */
     async stateOf(userId: number): Promise<ThrottleState> {
       const now = clock.now()
       const used = (await readAllowances(store.read, userId, [STRANGERS])).get(STRANGERS)
@@ -227,8 +227,8 @@ export function createThrottle(options: ThrottleOptions) {
     },
 
     /**
-     * Tells the owners of accounts where guessing has been slowed down. Not in the attempt's transaction, where it would
-     * show in the time of the answer. Never throws; a failure is logged.
+     * Notifies the owners of accounts where guessing was slowed down. Not in the attempt's transaction, where it would
+     * show in the response time. Never throws; a failure is logged.
      */
     async flush(): Promise<void> {
       for (const [userId, door] of [...narrowed]) {
@@ -255,12 +255,12 @@ export async function isKnownAddress(
   return address !== undefined && address.lastLoginAt > nowMs - KNOWN_MS
 }
 
-/** Writes as much as counting for a user does, so that an email that nobody has costs a commit too. */
+/** Writes as much as counting for a user does, so that an unknown email costs a commit too. */
 export async function countStranger(tx: Queries): Promise<void> {
   await countAtStrangers.run(tx)
 }
 
-/** Forgets the failed attempts of a session that has succeeded, in the transaction of what it asked for. */
+/** Forgets the failed attempts of a session that has now succeeded, in the transaction of what it requested. */
 export async function forgive(tx: Queries, caller: Caller): Promise<void> {
   await resetAllowance(tx, caller.userId, doorOfSession(caller))
 }

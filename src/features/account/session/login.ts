@@ -35,13 +35,13 @@ export type LoginOptions = {
   store: ReadStore
   writeAs: WriteAs
   clock: Clock
-  /** What expired before may be deleted for good. */
+  /** Rows that expired before this may be deleted for good. */
   deletableBefore(): number
   audit: RecordAudit
   incidents: Incidents
   passwords: Passwords
   throttle: Throttle
-  /** Seconds a new JWT is valid. */
+  /** How long a new JWT is valid, in seconds. */
   ttlSeconds(): Promise<number>
   /** @throws AppError `two_factor_invalid` */
   spendCode(tx: Queries, user: UserRow, code: string): Promise<void>
@@ -68,8 +68,8 @@ export function createLogin(options: LoginOptions) {
   } = options
 
   /**
-   * An unknown email, a disabled or throttled user, a user without a password and a wrong password give one answer,
-   * after the same work. Whether a code is wanted shows only after the right password.
+   * An unknown email, a disabled or throttled user, a user without a password and a wrong password get one response,
+   * after the same work. Whether a code is required shows only after the right password.
    *
    * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `unavailable`
    */
@@ -105,7 +105,7 @@ export function createLogin(options: LoginOptions) {
         await spendCode(tx, current, totpCode)
       }
       const isKnown = await throttle.succeed(tx, user.id, origin.group, door)
-      // The first login ever is from a new address and no news.
+      // The very first login is from a new address, but that is no news.
       if (!isKnown && user.lastLoginAt !== null) {
         await notify(tx, user.id, { kind: 'new_address', address: origin.address })
       }

@@ -29,7 +29,7 @@ export const SessionModel = t.Object(
   { additionalProperties: false, title: 'Session' },
 )
 
-/** @param currentId the session that asks, where it is one of the same user */
+/** @param currentId the calling session, if it belongs to the same user */
 export function toSession(session: Session, currentId: number | undefined) {
   return {
     id: session.id,

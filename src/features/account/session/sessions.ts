@@ -1,4 +1,4 @@
-/** Sessions: the row behind each JWT. A token without its row is worth nothing. */
+/** Sessions: the row behind each JWT. Without its row, a token is worth nothing. */
 import { and, asc, eq, gt, inArray, lte, ne } from 'drizzle-orm'
 import { type Actor, type Caller, type Origin, requireWithoutScopes } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -26,7 +26,7 @@ export type SessionsOptions = {
 export type Sessions = ReturnType<typeof createSessions>
 
 const USER_AGENT_LENGTH = 200
-/** Expired sessions deleted at a login: more than it adds. */
+/** Expired sessions deleted at each login: more than it adds. */
 const SWEEP = 50
 
 const sweepSessions = prepare((tx) => {
@@ -52,7 +52,7 @@ const addSession = prepare((tx) =>
 )
 
 export function createSessions({ store, clock, audit, writeAs, flushUsage }: SessionsOptions) {
-  /** @returns false where the user has no such session */
+  /** @returns false if the user has no such session */
   async function endOf(tx: Queries, actor: Actor, userId: number, id: number): Promise<boolean> {
     const ended = await tx
       .delete(sessions)
@@ -82,7 +82,7 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
      * Ends all sessions of a user, or of everybody. API keys stay.
      *
      * @returns how many
-     * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator
+     * @throws AppError `not_found`, `forbidden` if a key with scopes does this to an administrator
      */
     async endAll(actor: Actor, userId: number | undefined): Promise<number> {
       return writeAs(actor, async (tx, actor) => {
@@ -103,8 +103,8 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
     /**
      * Ends one session of a user.
      *
-     * @throws AppError `not_found` for an unknown user or one without this session, `forbidden` to a key with scopes for
-     * an administrator
+     * @throws AppError `not_found` for an unknown user or one without this session, `forbidden` if a key with scopes
+     * does this to an administrator
      */
     async endOne(actor: Actor, userId: number, id: number): Promise<void> {
       await writeAs(actor, async (tx, actor) => {
@@ -113,7 +113,7 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
       })
     },
 
-    /** Ends the session that asks. */
+    /** Ends the calling session. */
     async logout(caller: Caller): Promise<void> {
       const id = sessionIdOf(caller)
       await writeAs(caller, async (tx, caller) => {
@@ -142,9 +142,9 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
 }
 
 /**
- * Begins a session in the caller's transaction, and sweeps those that have expired.
+ * Starts a session in the caller's transaction, and sweeps expired ones.
  *
- * @param ttlSeconds how long it lasts; the expiry is a whole second, as a JWT's `exp` is
+ * @param ttlSeconds how long it lasts; it expires on a whole second, like a JWT's `exp`
  */
 export async function beginSession(
   tx: Queries,
@@ -163,7 +163,7 @@ export async function beginSession(
   })
 }
 
-/** @throws AppError `not_found` for an unknown user, `forbidden` to a key with scopes for an administrator */
+/** @throws AppError `not_found` for an unknown user, `forbidden` if a key with scopes does this to an administrator */
 async function requireMayLogOut(tx: Queries, actor: Actor, userId: number): Promise<void> {
   const [user] = await tx.select({ role: users.role }).from(users).where(eq(users.id, userId))
   if (!user) throw new AppError('not_found', 'No such user')

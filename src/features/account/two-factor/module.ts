@@ -1,4 +1,4 @@
-/** Two-factor authentication: enrolment, recovery codes, and switching it off. */
+/** Two-factor authentication: enrolment, recovery codes, and disabling it. */
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { isTwoFactorRequired } from '../../../settings/stored.ts'

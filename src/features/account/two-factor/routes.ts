@@ -1,4 +1,4 @@
-/** `/auth/2fa`: enrol in two-factor authentication, and switch it off. */
+/** `/auth/2fa`: enrol in two-factor authentication, and disable it. */
 import { Elysia, t } from 'elysia'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'

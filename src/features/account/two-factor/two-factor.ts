@@ -1,4 +1,4 @@
-/** Two-factor authentication: enrolment in two steps, recovery codes, and switching it off. */
+/** Two-factor authentication: enrolment in two steps, recovery codes, and disabling it. */
 import { and, eq, isNull } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import type { Actor, Caller } from '../../../core/actor.ts'
@@ -29,13 +29,13 @@ export type TwoFactorOptions = {
   secondFactor: SecondFactor
   confirmPassword: ConfirmPassword
   endSessions: Sessions['endWithin']
-  /** What authenticator apps show beside the account. */
+  /** What authenticator apps show next to the account. */
   panelName(): Promise<string>
-  /** Whether users of this role must have 2FA on. */
+  /** Whether users of this role must have 2FA enabled. */
   isRequired(queries: Queries, role: Role): Promise<boolean>
 }
 
-/** What a change of 2FA asks for. */
+/** What a change of 2FA requires. */
 export type Proof = { password: string; code: string }
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
@@ -70,7 +70,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     })
   }
 
-  /** @throws AppError `conflict` when no seed waits for its first code, or one has waited too long */
+  /** @throws AppError `conflict` when no seed is waiting for its first code, or it has waited too long */
   async function requireWaitingSeed(queries: Queries, userId: number): Promise<string> {
     const [user] = await queries.select({ sealed: users.totpPendingSecret }).from(users).where(eq(users.id, userId))
     const seed = user?.sealed ? secondFactor.openWaiting(user.sealed, userId) : undefined
@@ -83,7 +83,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     return seed
   }
 
-  /** @throws AppError `conflict` when the caller must have 2FA on */
+  /** @throws AppError `conflict` if the caller must have 2FA enabled */
   async function requireOptional(queries: Queries, { role }: Caller): Promise<void> {
     if (!(await isRequired(queries, role))) return
     throw new AppError('conflict', 'Two-factor authentication is required here, so it cannot be switched off')
@@ -108,9 +108,9 @@ export function createTwoFactor(options: TwoFactorOptions) {
 
   return {
     /**
-     * Makes a seed that waits to be confirmed; one in force stays in force.
+     * Creates a seed to be confirmed; one already in force stays in force.
      *
-     * @throws AppError `invalid_credentials`, `conflict` when 2FA is on
+     * @throws AppError `invalid_credentials`, `conflict` if 2FA is on
      */
     async setUp(caller: Caller, password: string) {
       const { userId } = caller
@@ -137,8 +137,8 @@ export function createTwoFactor(options: TwoFactorOptions) {
     /**
      * Confirms the waiting seed with its first code, and ends the user's other sessions.
      *
-     * @returns ten recovery codes, shown this once
-     * @throws AppError `two_factor_invalid`, also after too many failures, and `conflict` when nothing waits
+     * @returns ten recovery codes, shown only this once
+     * @throws AppError `two_factor_invalid`, also after too many failures, and `conflict` if no seed is waiting
      */
     async enable(caller: Caller, code: string): Promise<string[]> {
       const { userId } = caller
@@ -171,9 +171,9 @@ export function createTwoFactor(options: TwoFactorOptions) {
     },
 
     /**
-     * Switches 2FA off, and ends the user's other sessions.
+     * Disables 2FA, and ends the user's other sessions.
      *
-     * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off, or required of the user
+     * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` if 2FA is off, or required for the user
      */
     async disable(caller: Caller, proof: Proof): Promise<void> {
       const { userId } = caller
@@ -191,7 +191,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     /**
      * Replaces all recovery codes.
      *
-     * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` when 2FA is off
+     * @throws AppError `invalid_credentials`, `two_factor_invalid`, `conflict` if 2FA is off
      */
     async renewRecoveryCodes(caller: Caller, proof: Proof): Promise<string[]> {
       return withProof(caller, proof, async (tx, caller) => {
@@ -202,9 +202,9 @@ export function createTwoFactor(options: TwoFactorOptions) {
     },
 
     /**
-     * Switches 2FA off for a user who lost the device, and ends all sessions of the user. For the command line.
+     * Disables 2FA for a user who lost the device, and ends all of the user's sessions. For the command line.
      *
-     * @returns whether it was on; where it was not, nothing is done and nobody told
+     * @returns whether it was on; if not, nothing is done and nobody is notified
      */
     async reset(actor: Actor, userId: number): Promise<boolean> {
       return writeAs(actor, (tx, actor) => resetWithin(tx, actor, userId))
@@ -215,7 +215,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
   }
 }
 
-/** Switches 2FA off and forgets the seed, a waiting one too, and the recovery codes. */
+/** Disables 2FA and forgets the seed, even a waiting one, and the recovery codes. */
 async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Promise<void> {
   await tx
     .update(users)
@@ -224,7 +224,7 @@ async function removeTwoFactor(tx: Queries, userId: number, nowMs: number): Prom
   await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
 }
 
-/** @throws AppError `conflict` when 2FA is off */
+/** @throws AppError `conflict` if 2FA is off */
 async function requireEnrolled(queries: Queries, userId: number): Promise<void> {
   if (!(await isEnrolled(queries, userId))) throw new AppError('conflict', 'Two-factor authentication is off')
 }

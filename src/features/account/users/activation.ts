@@ -11,18 +11,18 @@ import { addPasswordToken, voidPasswordTokens } from '../proof/password-tokens.t
 /** `expiresAt` in milliseconds since the epoch. */
 export type Activation = { token: string; expiresAt: number }
 
-/** Issues a token in the caller's transaction; an older one of the same user is void. */
+/** Issues a token in the caller's transaction; it voids the user's older one. */
 export type IssueActivation = (tx: Queries, user: { id: number; email: string }) => Promise<Activation>
 
 export type ActivationOptions = {
   clock: Clock
   putMail: PutMail
   findWording: FindWording
-  /** The configured base of links, without a slash at its end; without one there is no link to mail. */
+  /** The configured base of links, without a trailing slash; without it there is no link to email. */
   publicUrl: string | undefined
 }
 
-/** ASVS V6.4.1: short-lived, and once. */
+/** ASVS V6.4.1: short-lived and single-use. */
 const ACTIVATION_TTL_MS = 24 * 60 * 60 * 1000
 
 export function createIssueActivation({ clock, putMail, findWording, publicUrl }: ActivationOptions): IssueActivation {

@@ -1,10 +1,10 @@
-/** The administrator of the first start: a random password in a file of its own, deleted when the password changes. */
+/** The administrator created at the first start: a random password in its own file, deleted when it changes. */
 import { rm } from 'node:fs/promises'
 import { newToken, writePrivateFile } from '../../../crypto/secret.ts'
 
 export type InitialAdminOptions = {
   email: string
-  /** Where the password waits for the operator, mode 0600. */
+  /** Where the operator finds the password, mode 0600. */
   path: string
   hasUsers(): Promise<boolean>
   hash(password: string): Promise<string>
@@ -13,16 +13,16 @@ export type InitialAdminOptions = {
 
 export type InitialAdmin = ReturnType<typeof createInitialAdmin>
 
-/** The first row of an empty table: ids are given out in order and never again. */
+/** The first row of an empty table: ids are assigned in order and never reused. */
 const INITIAL_ADMIN_ID = 1
 
 export function createInitialAdmin(options: InitialAdminOptions) {
   return {
-    /** @returns the password when the administrator was made just now */
+    /** @returns the password if the administrator was created just now */
     async ensure(): Promise<string | undefined> {
       if (await options.hasUsers()) return undefined
       const password = newToken()
-      // The file first: after a crash in between, the next start finds no user and begins again.
+      // The file first: after a crash in between, the next start finds no user and starts over.
       writePrivateFile(options.path, `${password}\n`)
       await options.createAdministrator(options.email, await options.hash(password))
       return password

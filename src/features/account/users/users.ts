@@ -22,7 +22,7 @@ import { voidPasswordTokens } from '../proof/password-tokens.ts'
 import type { Activation, IssueActivation } from './activation.ts'
 
 export type User = typeof users.$inferSelect
-/** The token is nowhere else. */
+/** The token is not stored anywhere. */
 export type InvitedUser = { user: User; activation: Activation }
 export type NewUser = { email: string; name: string; role: Role }
 export type UserChanges = { name?: string; role?: Role; status?: 'active' | 'disabled' }
@@ -107,9 +107,9 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
     },
 
     /**
-     * Makes a user who has yet to choose a password, and the token to do it with, shown this once.
+     * Creates a user who has yet to choose a password, and the token for doing so, which is shown only this once.
      *
-     * @throws AppError `conflict` when the email is taken, `forbidden` to a key with scopes for an administrator
+     * @throws AppError `conflict` if the email is taken, `forbidden` if a key with scopes creates an administrator
      */
     async invite(actor: Actor, user: NewUser, conclude?: Conclude<InvitedUser>): Promise<InvitedUser> {
       return writeAs(actor, async (tx, actor) => {
@@ -122,10 +122,10 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
     },
 
     /**
-     * Gives a user who has not chosen a password yet a new token; the former one is void.
+     * Gives a user who has not chosen a password yet a new token; the previous one is void.
      *
-     * @throws AppError `not_found`, `conflict` for a user who has a password, or is disabled, `forbidden` to a key with
-     * scopes for an administrator
+     * @throws AppError `not_found`, `conflict` for a user who has a password or is disabled, `forbidden` if a key with
+     * scopes does this for an administrator
      */
     async renewActivation(actor: Actor, id: number): Promise<Activation> {
       return writeAs(actor, async (tx, actor) => {
@@ -140,17 +140,17 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
       })
     },
 
-    /** Makes a user with a password, for the command line. @throws AppError `conflict` when the email is taken */
+    /** Creates a user with a password, for the command line. @throws AppError `conflict` if the email is taken */
     async create(actor: Actor, user: NewUser, passwordHash: string): Promise<User> {
       return writeAs(actor, (tx) => insert(tx, actor, user, passwordHash)).catch(emailTaken)
     },
 
     /**
-     * A new role or status ends the user's sessions; keys follow at their next request, since both are read with them. A new
+     * A new role or status ends the user's sessions; keys follow at their next request, which reads both again. A new
      * role also voids the tokens with which a password could be set.
      *
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator,
-     * `forbidden` to a key with scopes for an administrator
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` if no active administrator would be left,
+     * `forbidden` if a key with scopes does this to an administrator
      */
     async change(actor: Actor, id: number, wanted: UserChanges, precondition?: Precondition<User>): Promise<User> {
       return writeAs(actor, async (tx, actor) => {
@@ -170,7 +170,7 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
           .returning()
         if (!changed) throw lastAdministrator()
         if (role !== before.role || status !== before.status) await endSessions(tx, id)
-        // A holder of the customer's token must not become a holder of the administrator's.
+        // The holder of a customer's token must not become the holder of an administrator's.
         if (role !== before.role) await voidPasswordTokens(tx, id)
         await audit(tx, actor, { action: 'user.change', accountId: id, target: { type: 'user', id }, details: changes })
         return changed
@@ -178,10 +178,10 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
     },
 
     /**
-     * Deletes a user with everything that is the user's: sessions, keys, subscriptions and their sites.
+     * Deletes a user and everything the user has: sessions, keys, subscriptions and their sites.
      *
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` when it would cost the last active administrator,
-     * `forbidden` to a key with scopes for an administrator
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` if no active administrator would be left,
+     * `forbidden` if a key with scopes does this to an administrator
      */
     async remove(actor: Actor, id: number, precondition?: Precondition<User>): Promise<void> {
       await writeAs(actor, async (tx, actor) => {
@@ -207,10 +207,10 @@ export function createUsers({ store, clock, audit, writeAs, endSessions, issueAc
 }
 
 /**
- * The user about whose account an administrator does something.
+ * Checks that the actor may do something to a user's account.
  *
- * @param what is done, where the user is an administrator: after "may not"
- * @throws AppError `not_found`, `forbidden` to a key with scopes for an administrator
+ * @param what is done, for a user who is an administrator: worded to follow "may not"
+ * @throws AppError `not_found`, `forbidden` if a key with scopes does this to an administrator
  */
 export type RequireManageable = (queries: Queries, actor: Actor, id: number, what: string) => Promise<void>
 
@@ -221,14 +221,14 @@ const requireManageable: RequireManageable = async (queries, actor, id, what) =>
 }
 
 /**
- * In WHERE rather than a read before: two administrators who demote each other at once cannot both succeed. One who was
- * invited and has no password yet doesn't count, for nobody could log in if the invitation ran out.
+ * Checked in WHERE rather than by a read before: two administrators who demote each other at once cannot both succeed.
+ * An invited one without a password does not count, because nobody could log in if the invitation expired.
  */
 function isNotLastAdministrator(tx: Queries, id: number) {
   const others = tx
     .select({ id: users.id })
     .from(users)
-    // The role as a word and not as a parameter: only then does SQLite take the index of administrators.
+    // The role as a literal, not a parameter: only then does SQLite use the index of administrators.
     .where(and(sql`role = 'admin'`, eq(users.status, 'active'), isNotNull(users.passwordHash), ne(users.id, id)))
   return or(ne(users.role, 'admin'), ne(users.status, 'active'), exists(others))
 }
