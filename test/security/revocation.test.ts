@@ -107,7 +107,7 @@ beforeAll(async () => {
   // Not under way while this test compares what is stored.
   await panel.services.outbox.deliver()
   restore = keepRows(panel)
-}, 60_000)
+}, 600_000)
 
 async function newUser(role: 'customer' | 'admin' = 'customer', keyOptions: object = {}): Promise<User> {
   const user = await panel.customer(role)
