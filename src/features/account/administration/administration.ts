@@ -70,8 +70,8 @@ export function createAdministration(options: AdministrationOptions) {
      * Disables two-factor authentication for a user who lost the device, and ends all of the user's sessions.
      *
      * @param proof the administrator's own factors
-     * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `not_found`, `conflict` when it
-     * is off
+     * @throws AppError `invalid_credentials`, `two_factor_required`, `two_factor_invalid`, `not_found`, `conflict` if
+     * it is off
      */
     async resetTwoFactor(caller: Caller, userId: number, proof: BothFactors): Promise<void> {
       await prove(

@@ -43,7 +43,7 @@ export type PasswordReset = ReturnType<typeof createPasswordReset>
 const RESET_TTL_MS = 10 * 60 * 1000
 /**
  * However many requests there are for an account, one sends an email at once, the next after a minute, then two, four
- * and so on up to an hour, so no mailbox is flooded. Requests from addresses known to the user have their own allowance.
+ * and so on up to an hour, so no mailbox is flooded. Requests from addresses known to the user count separately.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }
 /** Expired tokens deleted per request: more than it adds. */
@@ -130,8 +130,8 @@ export function createPasswordReset(options: PasswordResetOptions) {
 
   return {
     /**
-     * Only queues the request, so that it takes the same work and time for every address: looking up its owner, even with
-     * a commit for everyone, took two thirds longer for a known one (ASVS V6.3.8).
+     * Only queues the request, so that it takes the same work and time for every address: looking up its owner, even
+     * with a commit for everyone, took two thirds longer for a known one (ASVS V6.3.8).
      *
      * @throws AppError `unavailable` when too many are waiting
      */

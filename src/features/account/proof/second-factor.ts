@@ -61,7 +61,7 @@ export function createSecondFactor(options: SecondFactorOptions) {
       if (!(await spendRecoveryCode(tx, user.id, code))) throw wrongCode(seed, code, user.id)
       return
     }
-    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2). A step in the future was
+    // Compare-and-set: of two requests with one code, serial or parallel, one wins (RFC 6238 §5.2). A future step was
     // spent while the clock was ahead, and must not keep the user out until its time comes.
     const isUnspent = or(lt(users.totpLastStep, step), gt(users.totpLastStep, stepAt(clock.now()) + 1))
     const spent = await tx
