@@ -17,7 +17,7 @@ export type RequestContext = {
   client: ClientAddress
   /** Whether an Authorization header was sent at all. */
   credentialSent: boolean
-  /** The version of the store under which the principal was read, and under which what is read for the request may be cached. */
+  /** The version of the store when the request came: what is read for the request is cached under it. */
   version: number
   principal: Principal | undefined
   /** Why there is no principal although a credential was sent. */

@@ -58,9 +58,9 @@ export async function refuseWrites(pid: number): Promise<() => Promise<void>> {
 }
 
 export type FailedSyncs = {
-  /** A thread to which it is keepsToSubscription; all of the program otherwise. */
+  /** A thread to which it is limited; all of the program otherwise. */
   thread?: number
-  /** A file to which it is keepsToSubscription. */
+  /** A file to which it is limited. */
   path?: string
   /** Which calls of a thread fail, as `strace` counts them: `1` for the first alone. All otherwise. */
   when?: string
@@ -81,14 +81,10 @@ export async function failSyncs(pid: number, options: FailedSyncs = {}): Promise
     ...(when === undefined ? [] : [`when=${when}`]),
     ...(delayMs === 0 ? [] : [`delay_enter=${delayMs * 1000}`]),
   ]
-  const keepsToSubscription = path === undefined ? [] : ['-P', path]
-  return attach(
-    thread ?? pid,
-    ['-o', '/dev/null', ...keepsToSubscription, '-e', `trace=${calls}`, '-e', inject.join(':')],
-    {
-      isWhole: thread === undefined,
-    },
-  )
+  const toPath = path === undefined ? [] : ['-P', path]
+  return attach(thread ?? pid, ['-o', '/dev/null', ...toPath, '-e', `trace=${calls}`, '-e', inject.join(':')], {
+    isWhole: thread === undefined,
+  })
 }
 
 /**

@@ -46,7 +46,7 @@ test('that the proxy cannot name shares one limit, whatever address it claims, a
   ])
 })
 
-test('that the proxy cannot name may not use a key that is keepsToSubscription to the address of the proxy', async () => {
+test('that the proxy cannot name may not use a key that is limited to the address of the proxy', async () => {
   const ada = await panel.customer()
   const key = await panel.key(ada.token, { allowed_cidrs: ['127.0.0.0/8'] })
   expect((await panel.send('GET', '/auth/me', { as: key })).status).toBe(200)
