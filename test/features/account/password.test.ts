@@ -29,10 +29,21 @@ describe('a password change', () => {
 
   test('of two in parallel, one wins', async () => {
     const ada = await panel.customer()
+    const { passwords } = panel.services
+    const { hash } = passwords
+    // Both have shown the password before either has changed it.
+    let arrived = 0
+    const both = Promise.withResolvers<void>()
+    passwords.hash = async (password) => {
+      if (++arrived === 2) both.resolve()
+      await both.promise
+      return hash(password)
+    }
     const answers = await Promise.all([
       change(ada.token, PASSWORD, 'the first of the two'),
       change(ada.token, PASSWORD, 'the second of the two'),
     ])
+    passwords.hash = hash
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 
