@@ -21,9 +21,14 @@ export function startTasks(tasks: readonly Task[]): () => Promise<void> {
   const stopping = new AbortController()
   const started = tasks.map(({ everyMs, run, log, failure }) => {
     const flight = createSingleFlight(async () => {
-      await run(stopping.signal)
+      try {
+        await run(stopping.signal)
+      } catch (err) {
+        // In the run, not where it is joined: every interval that passes during a long run joins it.
+        log.error({ err }, failure)
+      }
     })
-    const timer = setInterval(() => flight.join().catch((err) => log.error({ err }, failure)), everyMs)
+    const timer = setInterval(flight.join, everyMs)
     timer.unref()
     return { timer, flight }
   })

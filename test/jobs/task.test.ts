@@ -67,6 +67,18 @@ test('never overlaps itself: runs that would start during a long one are skipped
   runs[1]?.resolve()
 })
 
+test('logs a failure once, however many intervals passed during the run', async () => {
+  const run = Promise.withResolvers<void>()
+  start(() => run.promise)
+  for (let turn = 0; turn < 5; turn++) {
+    jest.advanceTimersByTime(1000)
+    await settle()
+  }
+  run.reject(new Error('the disk is slow, and then full'))
+  await settle()
+  expect(log.lines).toHaveLength(1)
+})
+
 test('stops once the run under way is over, which is told to hurry, and begins none after it', async () => {
   const run = Promise.withResolvers<void>()
   let runs = 0
