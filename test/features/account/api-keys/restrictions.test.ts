@@ -298,6 +298,21 @@ describe('a key that is bound to a subscription', () => {
     expect((await panel.get('/sites', key)).status).toBe(200)
   })
 
+  test('gets no page that was cached for another credential of the same user', async () => {
+    const bob = await panel.customer()
+    const [own, other] = [await panel.subscription(bob.id), await panel.subscription(bob.id)]
+    await panel.post('/sites', bob.token, { domain: 'own.example', subscription_id: own })
+    await panel.post('/sites', bob.token, { domain: 'other.example', subscription_id: other })
+    const unbound = await panel.key(bob.token)
+    const bound = await panel.key(bob.token, { subscription_id: other })
+    // Nothing is written from here on, so that the pages of the unbound key stay in the cache.
+    for (const path of ['/sites', `/sites?subscription_id=${own}`]) {
+      expect((await panel.get<Site[]>(path, unbound)).data.map(({ domain }) => domain)).toEqual(['own.example'])
+    }
+    expect((await panel.get<Site[]>('/sites', bound)).data.map(({ domain }) => domain)).toEqual(['other.example'])
+    expect((await panel.get(`/sites?subscription_id=${own}`, bound)).status).toBe(403)
+  })
+
   test('gets no answer that was kept for another credential', async () => {
     const bound = await panel.key(ada.token, { subscription_id: second })
     const headers = { 'idempotency-key': 'shared' }
