@@ -178,6 +178,17 @@ describe('a large body', () => {
     expect((await panel.send('POST', '/auth/api-keys', { rawBody: tenMebibytes() })).status).toBe(401)
   })
 
+  test('is not read before the caller is authorized, nor is its media type', async () => {
+    const as = await panel.key(ada.token, { scopes: ['sites:read'] })
+    for (const [rawBody, headers] of [
+      ['x'.repeat(2 * MEBIBYTE), {}],
+      ['x', { 'content-type': 'text/plain' }],
+    ] as const) {
+      const { status, error } = await panel.send('POST', '/sites', { as, rawBody, headers })
+      expect([status, error]).toEqual([403, 'scope_missing'])
+    }
+  })
+
   test('of an anonymous login is refused too', async () => {
     expect((await panel.send('POST', '/auth/login', { rawBody: tenMebibytes() })).status).toBe(413)
   })
