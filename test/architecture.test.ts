@@ -9,21 +9,21 @@ const root = join(import.meta.dir, '..')
 const files = filesIn('src')
 const imports = importsIn('src')
 
-test('the rules below look at real imports', () => {
+test('the rules below are checked on real imports', () => {
   expect(files.length).toBeGreaterThan(50)
   expect(imports.length).toBeGreaterThan(150)
   for (const { to } of imports) expect(files).toContain(to)
 })
 
-test('imports run one way, among layers and among rooms, types too', () => {
+test('imports run one way between layers and between rooms, type imports included', () => {
   expect(imports.filter(runsUp)).toEqual([])
 })
 
-test('the order of rooms names those that there are', () => {
+test('the order of rooms names exactly the rooms that exist', () => {
   expect([...new Set(files.map(roomOf))].sort()).toEqual(rooms.toSorted())
 })
 
-test('http/ knows no feature, and core/ nothing of ours', () => {
+test('http/ imports no feature, and core/ nothing of ours', () => {
   const leaving = (folder: string) =>
     imports.filter(({ from, to }) => from.startsWith(folder) && !to.startsWith(folder))
   expect(leaving('src/http/').length).toBeGreaterThan(20)
@@ -44,17 +44,17 @@ function requireNoCycle(edges: readonly Import[]): void {
   for (const file of next.keys()) walk(file, [])
 }
 
-test('no file imports itself through others, not even for a type', () => {
+test('no file imports itself through others, even for a type', () => {
   requireNoCycle(imports)
 })
 
-test('no file of the release imports itself through others, not even for a type', () => {
+test('no file of the release imports itself through others, even for a type', () => {
   const release = importsIn('release')
   expect(release.length).toBeGreaterThan(5)
   requireNoCycle(release)
 })
 
-test('a feature imports no other at run time; the account wing shares a floor', () => {
+test('a feature imports no other at run time; the features of account/ share a floor', () => {
   const isFeature = (file: string) => file.startsWith('src/features/')
   const isOfFloor = (file: string) => ['account', 'account/credentials', 'account/proof'].includes(roomOf(file))
   const crossing = imports
@@ -67,12 +67,12 @@ test('a feature imports no other at run time; the account wing shares a floor', 
   ])
 })
 
-test('services and everything below know no Elysia', () => {
+test('services and everything below do not know Elysia', () => {
   const below = files.filter((file) => ['core', 'technical', 'service'].includes(layerOf(file)))
   expect(below.filter((file) => /from '(elysia|@elysiajs\/[^']+)'/.test(sourceOf(file)))).toEqual([])
 })
 
-test('the version of the store is asked once a request, by the gate', () => {
+test('the version of the store is read once per request, by the gate', () => {
   expect(files.filter((file) => /\bstore\.version\b/.test(sourceOf(file)))).toEqual([
     // Handed to the gate.
     'src/app.ts',
@@ -89,13 +89,13 @@ test('only config/load.ts reads the environment', () => {
   ])
 })
 
-test('only data-directory.ts names what lies in the data directory', () => {
+test('only data-directory.ts names the files of the data directory', () => {
   const names =
     /['"`/](ncp\.(db|lock)|(jwt|totp)\.key|initial-admin-password|demo\.json|(acme|cert|key)\.pem|restore-unfinished)\b/
   expect(files.filter((file) => names.test(sourceOf(file)))).toEqual(['src/data-directory.ts'])
 })
 
-test('routes never return status(), and few make a Response', () => {
+test('routes never return status(), and few files create a Response', () => {
   expect(files.filter((file) => /return status\(|\berror\(\d/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => /new Response\(/.test(sourceOf(file)))).toEqual([
     'src/docs/well-known.ts',
@@ -111,11 +111,11 @@ test('routes never return status(), and few make a Response', () => {
   ])
 })
 
-test('response headers are set in the request context, where `set.headers` would be lost', () => {
+test('response headers are set in the request context, because `set.headers` can lose them', () => {
   expect(files.filter((file) => /set\.headers\b/.test(sourceOf(file)))).toEqual(['src/http/request-context.ts'])
 })
 
-test('only what is in db/sqlite/ opens SQLite, and only what handles its file knows that folder', () => {
+test('only db/sqlite/ opens SQLite, and only code that handles the database file imports that folder', () => {
   const opening = files.filter((file) => /from 'bun:sqlite'/.test(sourceOf(file)))
   expect(opening.length).toBeGreaterThan(5)
   expect(opening.filter((file) => !file.startsWith('src/db/sqlite/'))).toEqual([])
@@ -140,7 +140,7 @@ test('only what is in db/sqlite/ opens SQLite, and only what handles its file kn
   ])
 })
 
-test('queries are told in the words that every engine has, and run by db/statements.ts', () => {
+test('queries use only what every engine supports, and db/statements.ts runs them', () => {
   const above = files.filter((file) => !file.startsWith('src/db/'))
   // Drizzle's dialects, and what is there on one of its builders and not on another.
   const ofOneEngine = [
@@ -156,7 +156,7 @@ test('queries are told in the words that every engine has, and run by db/stateme
   }
 })
 
-test('only system/ calls into the C library, and only marked folders know what the runtime lacks', () => {
+test('only system/ calls into the C library, and only marked folders depend on what the runtime lacks', () => {
   const outside = (rule: RegExp, ...folders: string[]) =>
     files.filter((file) => rule.test(sourceOf(file)) && !folders.some((folder) => file.startsWith(folder)))
   expect(outside(/['"]bun:ffi['"]/, 'src/system/')).toEqual([])
@@ -166,7 +166,7 @@ test('only system/ calls into the C library, and only marked folders know what t
   expect(files.some((file) => file.startsWith('src/db/sqlite/fast/'))).toBeTrue()
 })
 
-test('every workaround has a row that names its upstream issue, or says that there is none, and its test', () => {
+test('every workaround has a row with its test, and with its upstream issue or a statement that there is none', () => {
   const [, table = ''] = sourceOf('src/system/README.md').split(/^\| switch .*$/m)
   const rows = table
     .slice(0, table.indexOf('\n\n'))
@@ -260,7 +260,7 @@ function tablesOf(file: string): { used: string[]; written: string[] } {
   }
 }
 
-test('a table is written by its owner, and read by few others', () => {
+test('a table is written by its owner and read by few others', () => {
   expect([...new Set(tableFiles.values())].sort()).toEqual(Object.keys(owners).sort())
   for (const owner of Object.values(owners)) {
     expect(files.filter((file) => file.startsWith(`src/${owner}`)).length).toBeGreaterThan(0)
@@ -281,7 +281,7 @@ test('a table is written by its owner, and read by few others', () => {
   expect(reading.sort()).toEqual(Object.keys(otherReaders).sort())
 })
 
-test('what acts for a caller writes through `writeAs`, which proves the caller in its transaction', () => {
+test('changes made for a caller go through `writeAs`, which proves the caller in its transaction', () => {
   const aboveDb = files.filter((file) => layerOf(file) !== 'technical')
   // The others write for no caller: counts of attempts, times of use, and what the panel does by a timer of its own.
   const knowsWrite = (file: string) => /import [^'"]*\bStore\b[^'"]*from '[^']*db\/store\.ts'/.test(sourceOf(file))
@@ -298,12 +298,12 @@ test('what acts for a caller writes through `writeAs`, which proves the caller i
   expect(aboveDb.filter((file) => writes(file) && !knowsWrite(file))).toEqual([])
 })
 
-test('nothing is random but from the operating system, and no clock is read but the one passed in', () => {
+test('randomness comes only from the operating system, and time only from the clock passed in', () => {
   expect(files.filter((file) => /Math\.random/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => /Date\.now\(|new Date\(\)/.test(sourceOf(file)))).toEqual(['src/core/clock.ts'])
 })
 
-test('what comes again and again is a task, which stops in order and never runs beside itself', () => {
+test('recurring work is a task, which stops in order and never overlaps itself', () => {
   expect(files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)))).toEqual([
     // Two timers are no tasks: the disk thread has no log, and a measurement must cost less than what it measures.
     'src/db/sqlite/fast/disk-thread.ts',
@@ -312,24 +312,24 @@ test('what comes again and again is a task, which stops in order and never runs 
   ])
 })
 
-test('what is shown goes through one file, which lets no text of others give orders to a terminal', () => {
+test('terminal output goes through one file, which escapes control sequences in untrusted text', () => {
   const writing = files.filter((file) =>
     /process\.std(out|err)\.write|console\.|Bun\.std(out|err)\b/.test(sourceOf(file)),
   )
   expect(writing).toEqual(['src/cli/output.ts'])
 })
 
-test('every file opens with a sentence, and none is long', () => {
+test('every file opens with a sentence, and none is too long', () => {
   expect(files.filter((file) => !/^\/\*\* .+/.test(sourceOf(file)))).toEqual([])
   expect(files.filter((file) => sourceOf(file).split('\n').length > 300)).toEqual([])
 })
 
-test('files are named in kebab-case, and no folder is a drawer for everything', () => {
+test('files are named in kebab-case, and no folder is a catch-all', () => {
   expect(files.filter((file) => !/^src(\/[a-z0-9-]+)+\.ts$/.test(file))).toEqual([])
   expect(files.filter((file) => /utils?|helpers?|common|manager|misc/.test(file))).toEqual([])
 })
 
-test('only what is in test/e2e starts the program, a browser or a proxy', () => {
+test('only test/e2e starts the program, a browser or a proxy', () => {
   const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync(root)]
   const starts = (file: string) =>
     /harness\/(authority|binary|browser|checkout|proxies|strace|terminal)\.ts'/.test(sourceOf(file))

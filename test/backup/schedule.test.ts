@@ -54,7 +54,7 @@ test('none is due with an interval of 0', async () => {
   expect(schedule.newestAt()).toBeUndefined()
 })
 
-test('one that failed is told, and tried again in an hour', async () => {
+test('a failed one is reported and retried in an hour', async () => {
   failure = new Error('no room')
   await schedule.look()
   await schedule.look()
@@ -65,7 +65,7 @@ test('one that failed is told, and tried again in an hour', async () => {
   expect(made).toHaveLength(1)
 })
 
-test('one that was made while the clock was ahead neither holds up the next nor makes it due for ever', async () => {
+test('one made while the clock was ahead neither delays the next nor makes it due forever', async () => {
   clock.advance(30 * 24 * HOUR)
   await schedule.look()
   clock.advance(-30 * 24 * HOUR)
@@ -74,7 +74,7 @@ test('one that was made while the clock was ahead neither holds up the next nor 
   expect(made).toHaveLength(2)
 })
 
-test('two looks at once make one', async () => {
+test('two checks at once make one', async () => {
   await Promise.all([schedule.look(), schedule.look()])
   expect(made).toHaveLength(1)
 })

@@ -40,13 +40,13 @@ async function problems(toml: string, environment: Environment = {}): Promise<st
 }
 
 describe('a file', () => {
-  test('comes before the default, after the environment and after a flag', async () => {
+  test('overrides the default; the environment and flags override the file', async () => {
     const toml = 'limit_login = 1\nlimit_user = 1\nport = 1\n'
     const config = await load(toml, { NCP_LIMIT_USER: '2', NCP_PORT: '2' }, { port: '3' })
     expect(config).toMatchObject({ limitPasswordReset: 5, limitLogin: 1, limitUser: 2, port: 3 })
   })
 
-  test('knows every setting by its own name and type', async () => {
+  test('accepts every setting under its own name and type', async () => {
     const toml = `
       data = "/srv/ncp"
       host = '::1'
@@ -107,14 +107,14 @@ describe('a file', () => {
     })
   })
 
-  test('is named by the command line before the environment, and need not be there at all', async () => {
+  test('is named by the command line before the environment, and is optional', async () => {
     const [one, other] = [written('one.toml', 'port = 1'), written('other.toml', 'port = 2')]
     expect((await findConfigFile(one, { NCP_CONFIG: other }))?.path).toBe(one)
     expect((await findConfigFile(undefined, { NCP_CONFIG: other }))?.path).toBe(other)
     expect(loadConfig({}, {}, undefined)).toEqual(loadConfig({}, {}))
   })
 
-  test('that is named must be there', async () => {
+  test('must exist when it is named', async () => {
     const missing = join(directory, 'missing.toml')
     await expect(findConfigFile(missing, {})).rejects.toThrow(`--config: cannot read ${missing} (ENOENT)`)
     await expect(findConfigFile(undefined, { NCP_CONFIG: directory })).rejects.toThrow(
@@ -122,7 +122,7 @@ describe('a file', () => {
     )
   })
 
-  test('tells for each setting what decided it', async () => {
+  test('shows the source of each setting', async () => {
     writeFileSync(path, '# mine\n\nlimit_login = 1\nport = 1\n')
     const settings = resolveSettings({ port: '3' }, { NCP_LIMIT_USER: '2' }, await findConfigFile(path))
     const origins = Object.fromEntries(settings.map(({ key, value, origin }) => [key, [value, origin]]))
@@ -136,7 +136,7 @@ describe('a file', () => {
   })
 })
 
-describe('is refused, with its line:', () => {
+describe('is refused with the line number:', () => {
   test.each([
     ['port = 65536', '1: port: must be a number from 0 to 65535'],
     ['\n\nport = 80.5', '3: port: must be a number from 0 to 65535'],
@@ -175,7 +175,7 @@ describe('is refused, with its line:', () => {
     expect(found[0]).toStartWith(problem.replace('FILE:', ''))
   })
 
-  test('everything that is wrong at once, whatever gave it', async () => {
+  test('for all mistakes at once, whatever their source', async () => {
     const toml = 'prot = 1\nport = "x"\n\nlimit_user = 0\n'
     expect(await problems(toml, { NCP_TLS: 'maybe', NCP_FOO: '' })).toEqual([
       'NCP_FOO: is not a known setting',
@@ -186,7 +186,7 @@ describe('is refused, with its line:', () => {
     ])
   })
 
-  test('in the order of the file, whatever kind of mistake it is', async () => {
+  test('in the order of the file, whatever the kind of mistake', async () => {
     const toml = `limit_user = 0
 prot = 1
 smtp_url_file = "${written('order-smtp', SMTP_URL)}"
@@ -203,12 +203,12 @@ describe('a secret', () => {
   const file = written('smtp-url', `${SMTP_URL}\n`)
   const mailServerOf = ({ mailServer }: Config) => mailServer?.credentials?.password
 
-  test('comes from a file that a variable or the configuration names, without its line end', async () => {
+  test('comes from a file named by a variable or the configuration, without the trailing newline', async () => {
     expect(mailServerOf(await load('', { ...WITH_MAIL, NCP_SMTP_URL_FILE: file }))).toBe('s3cret')
     expect(mailServerOf(await load(`smtp_url_file = "${file}"`, WITH_MAIL))).toBe('s3cret')
   })
 
-  test('comes from the credentials of systemd, where there is one of its name', async () => {
+  test('comes from the systemd credential of its name, if there is one', async () => {
     const environment = { ...WITH_MAIL, CREDENTIALS_DIRECTORY: credentials }
     expect(mailServerOf(await load('', environment))).toBeUndefined()
     writeFileSync(join(credentials, 'smtp_url'), SMTP_URL)
@@ -216,7 +216,7 @@ describe('a secret', () => {
     rmSync(join(credentials, 'smtp_url'))
   })
 
-  test('that is given twice is refused, and not guessed', async () => {
+  test('given twice is refused rather than guessed', async () => {
     const twice = { ...WITH_MAIL, NCP_SMTP_URL: SMTP_URL, NCP_SMTP_URL_FILE: file }
     expect(await problems('', twice)).toEqual(['NCP_SMTP_URL and NCP_SMTP_URL_FILE: set only one of them'])
     const toml = `smtp_url_file = "${file}"`
@@ -230,14 +230,14 @@ describe('a secret', () => {
     rmSync(join(credentials, 'smtp_url'))
   })
 
-  test('has no place in the configuration itself', async () => {
+  test('is not allowed in the configuration itself', async () => {
     const found = await problems(`smtp_url = "${SMTP_URL}"`)
     expect(found).toEqual([
       '1: smtp_url: is a secret; put it in a file of its own, and set smtp_url_file to the path of that file',
     ])
   })
 
-  test('whose file is not there, or is wrong, is refused without being shown', async () => {
+  test('in a missing or invalid file is refused without being shown', async () => {
     expect(await problems('', { NCP_SMTP_URL_FILE: '/nowhere' })).toEqual([
       'NCP_SMTP_URL_FILE: cannot read /nowhere (ENOENT)',
     ])

@@ -18,7 +18,7 @@ function problems(environment: Environment, flags: Parameters<typeof loadConfig>
 }
 
 describe('a value', () => {
-  test('is the default without anything else, with the limits of the contract', () => {
+  test('is the default when nothing is set, with the limits of the contract', () => {
     expect(loadConfig({}, {})).toMatchObject({
       data: './data',
       port: 3443,
@@ -30,26 +30,26 @@ describe('a value', () => {
     })
   })
 
-  test('comes from the environment before the default', () => {
+  test('in the environment overrides the default', () => {
     expect(loadConfig({}, { NCP_PORT: '8443', NCP_TLS: 'false' })).toMatchObject({ port: 8443, tls: false })
   })
 
-  test('comes from the flag before the environment', () => {
+  test('of a flag overrides the environment', () => {
     expect(loadConfig({ port: '9443', tls: true }, { NCP_PORT: '8443', NCP_TLS: 'false' })).toMatchObject({
       port: 9443,
       tls: true,
     })
   })
 
-  test('of a flag that is not given leaves the environment alone', () => {
+  test('in the environment holds when the flag is absent', () => {
     expect(loadConfig({ port: undefined }, { NCP_PORT: '8443' }).port).toBe(8443)
   })
 
-  test('of a flag wins over a bad one in the environment', () => {
+  test('of a flag overrides an invalid one in the environment', () => {
     expect(loadConfig({ port: '9443' }, { NCP_PORT: 'x' }).port).toBe(9443)
   })
 
-  test('can be set for every setting through its variable', () => {
+  test('of every setting can be set by its variable', () => {
     const values: { [Key in keyof Config]: [string, Config[Key]] } = {
       data: ['/srv/ncp', '/srv/ncp'],
       host: ['::1', '::1'],
@@ -114,12 +114,12 @@ describe('a value', () => {
     expect({ ...config }).toMatchObject({ ...expected, acmeDomains: [], tls: true })
   })
 
-  test('of workarounds to disable can be all of them', () => {
+  test('of `all` disables every workaround', () => {
     expect(loadConfig({}, { NCP_DISABLE_WORKAROUNDS: 'all' }).disableWorkarounds).toEqual([...WORKAROUNDS])
     expect(loadConfig({}, { NCP_DISABLE_WORKAROUNDS: '' }).disableWorkarounds).toEqual([])
   })
 
-  test('is not taken from a variable of another program', () => {
+  test('is not taken from another program’s variable', () => {
     expect(loadConfig({}, { PORT: '1', HOST: 'x', ncp_port: '2', XNCP_PORT: '3' })).toEqual(loadConfig({}, {}))
   })
 })
@@ -217,11 +217,11 @@ describe('is refused:', () => {
     expect(problems(environment)).toEqual([problem])
   })
 
-  test('a flag, by the name that was typed', () => {
+  test('a flag, under the name that was typed', () => {
     expect(problems({}, { port: 'x' })).toEqual(['--port: must be a number from 0 to 65535'])
   })
 
-  test('everything that is wrong at once', () => {
+  test('all mistakes at once', () => {
     const environment = { NCP_PORT: 'x', NCP_TLS: '1', NCP_FOO: '', NCP_ADMIN_EMAIL: 'root', NCP_TLS_KEY: 'key.pem' }
     expect(problems(environment, { data: '' }).sort()).toEqual([
       '--data: must not be empty',
@@ -233,7 +233,7 @@ describe('is refused:', () => {
     ])
   })
 
-  test('without repeating the value, which may be a secret in the wrong place', () => {
+  test('without repeating the value, which may be a misplaced secret', () => {
     const environment = { NCP_PORT: 's3cret-value', NCP_SECRET: 's3cret-value', NCP_ADMIN_EMAIL: 's3cret-value' }
     expect(problems(environment)).toHaveLength(3)
     expect(problems(environment).join()).not.toContain('s3cret-value')

@@ -6,7 +6,7 @@ import { createTestClock } from '../harness/clock.ts'
 const HOUR = 3600
 const YEAR = 365 * 24 * HOUR
 
-test('a clock that goes on as time does is believed after an hour, one that jumped not before a day has passed', () => {
+test('a steady clock is trusted after an hour, one that jumped only after a day', () => {
   const clock = createTestClock()
   const { isSteady, deletableBefore } = watchClock(clock)
   expect(isSteady()).toBeFalse()
@@ -31,7 +31,7 @@ test('a clock that goes on as time does is believed after an hour, one that jump
   expect(isSteady()).toBeTrue()
 })
 
-test('each jump is told, forward and back', () => {
+test('each jump is reported, forward and backward', () => {
   const clock = createTestClock()
   const jumps: number[] = []
   const { isSteady } = watchClock(clock, (byMs) => jumps.push(byMs))

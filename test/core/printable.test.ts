@@ -17,11 +17,11 @@ test.each(['Zoë Bücher-König', '日本語', 'العربية', '👩‍💻 �
   expect(printable(text)).toBe(text)
 })
 
-test('a document of JSON stays the same document', () => {
+test('a JSON document still parses to the same document', () => {
   const name = 'a\x1b[31m\u202e\u{e0041}"\\\x7f'
   expect(JSON.parse(printable(JSON.stringify({ name })))).toEqual({ name })
 })
 
-test('lines stay lines where they are ours', () => {
+test('line breaks of our own output are kept', () => {
   expect(printableLines('a\tb\nc\x1b')).toBe('a\tb\nc\\u001b')
 })

@@ -58,6 +58,6 @@ test.each([
   '',
   ' 2026-11-21T08:00:00Z',
   '２026-11-21T08:00:00Z',
-])('%j is no timestamp', (text) => {
+])('%j is not a timestamp', (text) => {
   expect(parseTimestamp(text)).toBeUndefined()
 })

@@ -13,7 +13,7 @@ const directory = newDirectory()
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('a secret file', () => {
-  test('is made once, for its owner alone, and differs between installations', () => {
+  test('is created once, readable only by its owner, and differs between installations', () => {
     const [path, other] = [join(directory, 'a.key'), join(directory, 'b.key')]
     const secret = loadSecret(path, { create: true })
     expect(secret).toHaveLength(32)
@@ -22,12 +22,12 @@ describe('a secret file', () => {
     expect(loadSecret(other, { create: true })).not.toEqual(secret)
   })
 
-  test('that is missing is not made again behind the operator’s back', () => {
+  test('is not recreated silently when it is missing', () => {
     expect(() => loadSecret(join(directory, 'missing.key'), { create: false })).toThrow('restore it from a backup')
   })
 
   test.each(['', 'changeme', 'ab'.repeat(31), 'zz'.repeat(32), `${'ab'.repeat(32)}c`])(
-    'of %j is refused unseen',
+    'of %j is refused without being shown',
     (text) => {
       const path = join(directory, 'bad.key')
       writeFileSync(path, text)
@@ -43,7 +43,7 @@ describe('a secret file', () => {
     },
   )
 
-  test('that can not be read stops the start', () => {
+  test('that cannot be read stops the start', () => {
     const path = join(directory, 'folder.key')
     mkdirSync(path)
     expect(() => loadSecret(path, { create: true })).toThrow(/^cannot read the secret .*folder\.key \(EISDIR\)$/)
@@ -53,14 +53,14 @@ describe('a secret file', () => {
 describe('a sealed secret', () => {
   const box = createSecretBox(Buffer.alloc(32, 1))
 
-  test('opens with its key and its context only', () => {
+  test('opens only with its key and its context', () => {
     const sealed = box.seal('seed', 'totp:1')
     expect(box.open(sealed, 'totp:1')).toBe('seed')
     expect(() => box.open(sealed, 'totp:2')).toThrow()
     expect(() => createSecretBox(Buffer.alloc(32, 2)).open(sealed, 'totp:1')).toThrow()
   })
 
-  test('does not open once any byte is changed, or cut off', () => {
+  test('does not open once any byte is changed or cut off', () => {
     const sealed = Buffer.from(box.seal('seed', 'totp:1'), 'base64')
     for (let i = 0; i < sealed.length; i++) {
       const changed = Buffer.from(sealed)
@@ -70,7 +70,7 @@ describe('a sealed secret', () => {
     }
   })
 
-  test('never has the same nonce twice', () => {
+  test('never uses the same nonce twice', () => {
     const nonces = Array.from({ length: 1000 }, () =>
       Buffer.from(box.seal('x', 'y'), 'base64').subarray(0, 12).toString('hex'),
     )
@@ -82,17 +82,17 @@ describe('argon2id', () => {
   const costs = { memoryCost: 19_456, timeCost: 2 }
   const addon = () => loadArgon2({ isNative: true, givesWay: true })
 
-  test('runs as native code on a machine that has the addon', async () => {
+  test('runs as native code on machines that have the addon', async () => {
     // Bun's salts have 32 bytes, the addon's 16.
     expect((await (await addon()).hash('x', costs)).split('$')[4]).toHaveLength(22)
   })
 
-  test('runs as the code of the runtime where the addon is turned off', async () => {
+  test('runs in the runtime’s own code when the addon is turned off', async () => {
     const { hash } = await loadArgon2({ isNative: false, givesWay: true })
     expect((await hash('x', costs)).split('$')[4]).toHaveLength(43)
   })
 
-  test('of either implementation is verified by the other, also with characters beyond ASCII', async () => {
+  test('hashes of either implementation verify in the other, including characters beyond ASCII', async () => {
     const native = await addon()
     for (const password of ['x', 'Grüße, 東京 🗼', 'y'.repeat(256), ' ', 'nul\0byte']) {
       for (const [maker, verifier] of [
@@ -108,7 +108,7 @@ describe('argon2id', () => {
 })
 
 describe('password hashing', () => {
-  test('is argon2id at OWASP’s parameters', async () => {
+  test('is argon2id with OWASP’s parameters', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 1 })
     const hash = await passwords.hash('a password')
     expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
@@ -118,7 +118,7 @@ describe('password hashing', () => {
     expect(await passwords.verify('a passwore', 'unknown', async () => hash)).toBeUndefined()
   })
 
-  test('does one hash’s work for an empty password, no user, and a stored hash that is none', async () => {
+  test('costs one hash for an empty password, an unknown user, and a missing stored hash', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 1 })
     const hash = await passwords.hash('a password')
     const bomb = hash.replace('m=19456', 'm=99999999')
@@ -138,7 +138,7 @@ describe('password hashing', () => {
     }
   })
 
-  test('takes those who are known before strangers, who came first, and has places for them when strangers have none', async () => {
+  test('serves known clients before strangers, in order of arrival, and keeps places for them when strangers fill theirs', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 2 })
     const served: string[] = []
     const verify = (name: string, line: Line) =>
@@ -153,7 +153,7 @@ describe('password hashing', () => {
     expect(served).toEqual(['first', 'known', 'second', 'third'])
   })
 
-  test('gives way to the event loop', async () => {
+  test('yields to the event loop', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 2 })
     await Promise.all([passwords.hash('x'), passwords.hash('x'), passwords.hash('x')])
     const priorities = readdirSync('/proc/self/task')
@@ -163,7 +163,7 @@ describe('password hashing', () => {
     expect(Math.max(...priorities)).toBe(Math.min(getPriority() + 10, 19))
   })
 
-  test('queues what it can and refuses the rest at once with 503', async () => {
+  test('queues up to its limit and refuses the rest at once with 503', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 2 })
     let loaded = 0
     const load = async () => {

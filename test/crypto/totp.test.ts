@@ -18,28 +18,28 @@ describe('a code', () => {
     expect(totpStep(RFC_SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30))
   })
 
-  test('is taken in its own step and the next, and in no other', () => {
+  test('is accepted in its own step and the next, and in no other', () => {
     const step = Math.floor(1_234_567_890 / 30)
     const at = (offset: number) => totpStep(RFC_SECRET, '005924', (step + offset) * 30_000)
     expect([-1, 0, 1, 2].map(at)).toEqual([undefined, step, step, undefined])
   })
 
-  test('is taken in the last five seconds before its step', () => {
+  test('is accepted in the last five seconds before its step', () => {
     const step = Math.floor(1_234_567_890 / 30)
     const before = (ms: number) => totpStep(RFC_SECRET, '005924', step * 30_000 - ms)
     expect([5001, 5000, 1].map(before)).toEqual([undefined, step, step])
   })
 
-  test.each(['005 924', '005-924', ' 005924 '])('is also %j', (code) => {
+  test.each(['005 924', '005-924', ' 005924 '])('may be written as %j', (code) => {
     expect(totpStep(RFC_SECRET, code, 1_234_567_890_000)).toBe(Math.floor(1_234_567_890 / 30))
   })
 
-  test.each(['', '5924', '0005924', '005925', ' 05924', '٠٠٥٩٢٤', '1e1000'])('is not %j', (code) => {
+  test.each(['', '5924', '0005924', '005925', ' 05924', '٠٠٥٩٢٤', '1e1000'])('may not be %j', (code) => {
     expect(totpStep(RFC_SECRET, code, 1_234_567_890_000)).toBeUndefined()
   })
 })
 
-test('a seed has 160 bits and is another one each time', () => {
+test('a seed has 160 bits and differs each time', () => {
   const seeds = Array.from({ length: 100 }, newTotpSecret)
   expect(new Set(seeds).size).toBe(100)
   for (const seed of seeds) expect(seed).toMatch(/^[A-Z2-7]{32}$/)

@@ -76,7 +76,7 @@ const fill = (pages: number) =>
     `INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${pages * 500}) SELECT i FROM n`,
   )
 
-test('one write alone starts nothing; the next at once does', async () => {
+test('one write alone does not start it; a second right after does', async () => {
   const disk = create()
   expect(disk.isReady()).toBe(false)
   await Bun.sleep(0)
@@ -85,14 +85,14 @@ test('one write alone starts nothing; the next at once does', async () => {
   await disk.sync()
 })
 
-test('many who ask while a sync is under way share the next', async () => {
+test('requests that arrive during a sync share the next one', async () => {
   const disk = await started(
     create(threadThat(`if (++syncs <= 2) self.postMessage({ done: 'sync' }); else throw new Error('a third')`)),
   )
   await Promise.all(Array.from({ length: 10 }, () => disk.sync()))
 })
 
-test('what the system says of a failed sync is told to all who asked, and to all who ask later, until the log was proved', async () => {
+test('a failed sync is reported to all callers, and to all later ones until the log is proved', async () => {
   const disk = await started(create(DISK_THREAD, 1_000_000))
   const asked = [disk.sync(), disk.sync()]
   for (const answer of await Promise.allSettled(asked)) expect(answer).toMatchObject({ reason: { code: 'EBADF' } })
@@ -100,7 +100,7 @@ test('what the system says of a failed sync is told to all who asked, and to all
   expect(disk.sync()).rejects.toMatchObject({ code: 'EBADF' })
 })
 
-test('a sync that would succeed after one that failed is not made', async () => {
+test('after a failed sync no other is attempted, even one that would succeed', async () => {
   const disk = await started(
     create(
       threadThat(`syncs++
@@ -117,14 +117,14 @@ test('a sync that would succeed after one that failed is not made', async () => 
 })
 
 describe('a thread that dies', () => {
-  test('leaves nobody waiting, and what it was asked in doubt', async () => {
+  test('leaves no caller waiting, and reports what was asked of it as in doubt', async () => {
     const disk = await started(create(threadThat(`throw new Error('gone')`)))
     for (const answer of await Promise.allSettled([disk.sync(), disk.sync()])) expect(answer.status).toBe('rejected')
     expect(doubts).toEqual([['log', 'the thread that waits for the disk died']])
     expect(disk.isReady()).toBe(false)
   })
 
-  test('before the sync of a transaction that it was there for leaves that to the event loop', async () => {
+  test('before the sync of a transaction leaves that sync to the event loop', async () => {
     const disk = await started(create(threadThat(`if (job === 'checkpoint') throw new Error('gone')`)))
     fill(CHECKPOINT_PAGES * 2)
     disk.checkpoint()
@@ -134,7 +134,7 @@ describe('a thread that dies', () => {
     await disk.sync()
   })
 
-  test('hides no failure of the disk', async () => {
+  test('does not hide a disk failure', async () => {
     const disk = create(DISK_THREAD, 1_000_000)
     expect(await disk.sync().catch((error) => error.code)).toBe('EBADF')
     expect(doubts).toHaveLength(1)
@@ -142,7 +142,7 @@ describe('a thread that dies', () => {
 })
 
 describe('a checkpoint', () => {
-  test('is not made of little', async () => {
+  test('is not made while the log is small', async () => {
     const disk = await started(create())
     fill(10)
     const before = index.backlog()
@@ -151,7 +151,7 @@ describe('a checkpoint', () => {
     expect(index.backlog()).toBe(before)
   })
 
-  test('moves the log into the database while the connection goes on writing', async () => {
+  test('moves the log into the database while the connection keeps writing', async () => {
     const disk = await started(create())
     fill(CHECKPOINT_PAGES * 2)
     expect(index.backlog()).toBeGreaterThan(CHECKPOINT_PAGES)
@@ -163,7 +163,7 @@ describe('a checkpoint', () => {
     expect(writer.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   })
 
-  test('lets a log start anew that never had a pause', async () => {
+  test('lets the log restart even when writes never pause', async () => {
     const disk = await started(create())
     const size = () => Bun.file(join(directory, 'data.db-wal')).size
     for (let i = 0; i < 5; i++) fill(CHECKPOINT_PAGES * 2)

@@ -29,7 +29,7 @@ afterEach(() => {
 
 const content = () => readFileSync(join(directory, 'ncp.db-wal'))
 
-test('is what it was, and goes on', () => {
+test('an unchanged log stays as it is, and can be appended to', () => {
   expect(frames).toBeGreaterThan(20)
   const before = content()
   rewriteLog(log, frames)
@@ -42,13 +42,13 @@ test.each([
   ['its header', 20, 0],
   ['the header of a frame', 32 + 4120 * 3 + 2, 4],
   ['a page', 32 + 4120 * 7 + 1000, 8],
-])('with another byte in %s is not written, but refused', (_, at, frame) => {
+])('a log with a changed byte in %s is refused, and not written to', (_, at, frame) => {
   writeSync(log, Buffer.from([content()[at] === 1 ? 2 : 1]), 0, 1, at)
   const before = content()
   expect(() => rewriteLog(log, frames)).toThrow(`the log no longer reads as it was written, from frame ${frame} on`)
   expect(content()).toEqual(before)
 })
 
-test('that is shorter than it was is refused', () => {
+test('a log that is shorter than before is refused', () => {
   expect(() => rewriteLog(log, frames + 1)).toThrow('the log is shorter than it was')
 })

@@ -34,7 +34,7 @@ const names = () =>
     .all()
     .map(({ name }) => name)
 
-test('the program carries every file of drizzle/, in the order of its journal', () => {
+test('the program contains every file of drizzle/, in the order of its journal', () => {
   const folder = join(import.meta.dir, '../../drizzle')
   const journal: { entries: { tag: string }[] } = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8'))
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'))
@@ -43,7 +43,7 @@ test('the program carries every file of drizzle/, in the order of its journal', 
   for (const { name, sql } of migrations) expect(sql).toBe(readFileSync(join(folder, `${name}.sql`), 'utf8'))
 })
 
-test('the migrations make the tables that the program describes: drizzle-kit finds nothing to add', async () => {
+test('the migrations create the tables that the program describes: drizzle-kit finds nothing to add', async () => {
   const root = join(import.meta.dir, '../..')
   cpSync(join(root, 'drizzle'), join(directory, 'drizzle'), { recursive: true })
   const command = ['node_modules/.bin/drizzle-kit', 'generate', '--dialect', 'sqlite', '--schema', 'src/db/tables.ts']
@@ -53,7 +53,7 @@ test('the migrations make the tables that the program describes: drizzle-kit fin
   expect(stdout.toString()).toContain('No schema changes')
 })
 
-test('every table of the program is STRICT', () => {
+test('every table is STRICT', () => {
   run(...migrations)
   const tables = db
     .query<{ name: string; strict: number }, []>(
@@ -70,7 +70,7 @@ test('each file runs once', () => {
   expect(names()).toEqual(['0000_parent'])
 })
 
-test('a rebuilt parent table keeps its children, and a copy from before is beside the database', () => {
+test('rebuilding a parent table keeps its children, and a copy from before lies beside the database', () => {
   run(parent)
   db.run("INSERT INTO parent VALUES (1, 'a')")
   db.run('INSERT INTO child VALUES (1)')
@@ -83,7 +83,7 @@ test('a rebuilt parent table keeps its children, and a copy from before is besid
   expect(before.query('SELECT name FROM schema_migrations').all()).toEqual([{ name: '0000_parent' }])
 })
 
-test('a copy from before that is there already, from an attempt that failed, is replaced', () => {
+test('a copy left by a failed attempt is replaced', () => {
   run(parent)
   const bad = { ...rebuild, sql: 'CREATE TABLE parent (id INTEGER) STRICT;' }
   for (let attempt = 0; attempt < 2; attempt++) expect(() => run(parent, bad)).toThrow('table parent already exists')
@@ -109,12 +109,12 @@ describe('a migration that', () => {
     expect(db.query('SELECT * FROM child').all()).toEqual([])
   })
 
-  test('was changed after it had run is noticed', () => {
+  test('was changed after it ran is noticed', () => {
     run(parent)
     expect(() => run({ ...parent, sql: `${parent.sql} ` })).toThrow('this one does not know its migration 0000_parent')
   })
 
-  test('is unknown to an older program is refused in words', () => {
+  test('is unknown to an older program is refused with an explanation', () => {
     run(parent, rebuild)
     expect(() => run(parent)).toThrow('The database is newer than this program')
   })

@@ -35,7 +35,7 @@ const failure = (write: Promise<unknown>): Promise<AppError> =>
     (error) => error,
   )
 
-test('a write that was asked for with another one does not wait anew when that has given up', async () => {
+test('a write that was queued with a timed-out one does not wait all over again', async () => {
   const first = failure(write('first'))
   const others = ['second', 'third'].map((key) => failure(write(key)))
   expect(await first).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
@@ -47,7 +47,7 @@ test('a write that was asked for with another one does not wait anew when that h
   expect(await write('later')).toBe('later')
 })
 
-test('more than a thousand that wait are refused at once, and those before them are written', async () => {
+test('more than a thousand waiting writes are refused at once, and those before them are written', async () => {
   const first = write('first')
   // It has its turn, and waits for the lock.
   await Bun.sleep(0)
@@ -64,7 +64,7 @@ test('more than a thousand that wait are refused at once, and those before them 
   expect(await write('after')).toBe('after')
 })
 
-test('a store that is closed while writes wait writes them before', async () => {
+test('closing a store first writes the waiting writes', async () => {
   const written = Array.from({ length: 50 }, (_, i) => write(`${i}`))
   await Bun.sleep(0)
   const closing = store.close()

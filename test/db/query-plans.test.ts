@@ -101,7 +101,7 @@ async function requestEverything(): Promise<void> {
   }
 }
 
-test('every list of the reference was asked for with all its parameters', () => {
+test('every list of the reference is requested with all its parameters', () => {
   const lists = operations.filter(({ method, answers }) => method === 'GET' && isList(answers))
   expect(lists.length).toBeGreaterThan(7)
   for (const { id, parameters } of lists) {
@@ -113,7 +113,7 @@ test('every list of the reference was asked for with all its parameters', () => 
   }
 })
 
-test('no statement looks at the whole of a table that grows', () => {
+test('no statement scans the whole of a table that grows', () => {
   expect(plans.length).toBeGreaterThan(60)
   expect(plans.filter((plan) => scansOf(plan).length > 0)).toEqual([])
 })
@@ -122,7 +122,7 @@ test('no statement sorts what it has read', () => {
   expect(plans.filter(({ steps }) => steps.some((step) => step.includes('TEMP B-TREE')))).toEqual([])
 })
 
-test('no statement counts what grows', () => {
+test('no statement counts a table that grows', () => {
   const counts = plans.filter(({ sql }) => /\bcount\(/i.test(sql) && !/\blimit\b/i.test(sql))
   const isOneRow = (step: string) =>
     /^SEARCH \w+ USING (INTEGER PRIMARY KEY \(rowid=\?\)|COVERING INDEX \w+_unique \(\w+=\?\))$/.test(step)

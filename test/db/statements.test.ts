@@ -36,7 +36,7 @@ const change = prepare((tx) =>
 )
 const row = (value = '1') => ({ key: 'a', value, updatedAt: 0 })
 
-test('a prepared statement runs on whatever connection it is given', async () => {
+test('a prepared statement runs on any connection it is given', async () => {
   await store.write(async (tx) => {
     await put.run(tx, { key: 'a' })
     expect(await find.all(tx, { key: 'a' })).toEqual([row()])
@@ -45,12 +45,12 @@ test('a prepared statement runs on whatever connection it is given', async () =>
   expect(await find.all(store.read, { key: 'a' })).toEqual([row()])
 })
 
-test('it answers at once: a request that awaits nothing takes no turn of the event loop', () => {
+test('it answers synchronously: a request that awaits nothing takes no turn of the event loop', () => {
   expect(find.all(store.read, { key: 'a' })).toEqual([])
   expect(find.first(store.read, { key: 'a' })).toBeUndefined()
 })
 
-test('`first` is a row or nothing, `one` is a row or an error', async () => {
+test('`first` returns a row or nothing, `one` a row or an error', async () => {
   await store.write(async (tx) => {
     expect(await change.first(tx, { key: 'a', value: '2' })).toBeUndefined()
     expect(() => change.one(tx, { key: 'a', value: '2' })).toThrow('gave none')

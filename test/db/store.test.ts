@@ -23,7 +23,7 @@ afterEach(async () => {
 const put = (tx: Queries, key: string) => tx.insert(settings).values({ key, value: '1', updatedAt: 0 })
 const keys = async () => (await store.read.select().from(settings)).map(({ key }) => key)
 
-test('a transaction that throws after an await leaves nothing', async () => {
+test('a transaction that throws after an await leaves nothing behind', async () => {
   const failed = store.write(async (tx) => {
     await put(tx, 'a')
     await Promise.resolve()
@@ -33,7 +33,7 @@ test('a transaction that throws after an await leaves nothing', async () => {
   expect(await keys()).toEqual([])
 })
 
-test('transactions run one after the other, also after one has failed', async () => {
+test('transactions run one after the other, even after one has failed', async () => {
   const order: string[] = []
   const write = (name: string, fails = false) =>
     store.write(async (tx) => {
@@ -48,7 +48,7 @@ test('transactions run one after the other, also after one has failed', async ()
   expect(await keys()).toEqual(['a', 'c'])
 })
 
-test('the version moves at a commit of this process and of another connection, and stays otherwise', async () => {
+test('the version changes with a commit of this process or another connection, and only then', async () => {
   const first = store.version()
   await store.read.select().from(settings)
   expect(store.version()).toBe(first)
@@ -60,7 +60,7 @@ test('the version moves at a commit of this process and of another connection, a
   expect(store.version()).not.toBe(second)
 })
 
-test('no request is answered by the version that an earlier one has read, also of one packet or at one moment', async () => {
+test('no request is served from the version an earlier request read, even in one packet or at the same moment', async () => {
   using other = new Database(join(directory, 'ncp.db'))
   const seen: number[] = []
   const server = Bun.serve({
@@ -96,7 +96,7 @@ test('no request is answered by the version that an earlier one has read, also o
   expect(new Set(pairs.map(([version]) => version)).size).toBe(16)
 })
 
-test('a write that nobody was promised is whole or nothing, takes its turn, and leaves the next one durable', async () => {
+test('a write without a durability promise is atomic, takes its turn, and leaves the next one durable', async () => {
   const soon = store.writeSoon(async (tx) => put(tx, 'soon'))
   const promised = store.write(async (tx) => {
     await put(tx, 'promised')
@@ -113,11 +113,11 @@ test('a write that nobody was promised is whole or nothing, takes its turn, and 
   expect(await keys()).toEqual(['soon', 'promised'])
 })
 
-test('reading can not write', async () => {
+test('a read cannot write', async () => {
   expect(async () => await store.read.insert(settings).values({ key: 'a', value: '1', updatedAt: 0 })).toThrow()
 })
 
-test('a write waits for the lock of another process without stopping the reader, and goes on when it is free', async () => {
+test('a write waits for another process’s lock without blocking readers, and continues once it is free', async () => {
   using other = new Database(join(directory, 'ncp.db'))
   other.run('BEGIN IMMEDIATE')
   const written = store.write(async (tx) => put(tx, 'a'))
@@ -128,7 +128,7 @@ test('a write waits for the lock of another process without stopping the reader,
   expect(await keys()).toEqual(['a'])
 })
 
-test('a closed store is whole in its one file', async () => {
+test('a closed store is complete in its one file', async () => {
   const path = join(directory, 'closed.db')
   const closing = openStore(path, 0, { mapsIndex })
   await closing.write(async (tx) => put(tx, 'a'))
@@ -138,14 +138,14 @@ test('a closed store is whole in its one file', async () => {
   expect(copy.query('SELECT key FROM settings').all()).toEqual([{ key: 'a' }])
 })
 
-test('files are for their owner alone', async () => {
+test('files are readable only by their owner', async () => {
   await store.write(async (tx) => put(tx, 'a'))
   const files = readdirSync(directory)
   expect(files).toContain('ncp.db-wal')
   for (const name of files) expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
 })
 
-test('foreign keys are on, and an id is never used again', async () => {
+test('foreign keys are on, and an id is never reused', async () => {
   const user = { name: 'a', role: 'customer', status: 'active', createdAt: 0, updatedAt: 0 } as const
   const insert = (email: string) =>
     store.write(async (tx) =>

@@ -17,14 +17,14 @@ const get = (key: string, value: string | undefined = `${key}${version}`) =>
     return value
   })
 
-test('is loaded once a version', async () => {
+test('is loaded once per version', async () => {
   expect([await get('a'), await get('a')]).toEqual(['a1', 'a1'])
   version = 2
   expect([await get('a'), await get('a')]).toEqual(['a2', 'a2'])
   expect(loads).toEqual(['a', 'a'])
 })
 
-test('is not what a load found that began in an older version', async () => {
+test('never comes from a load that began in an older version', async () => {
   const slow = cache.get(version, 'a', async () => {
     await Promise.resolve()
     return 'old'
@@ -35,7 +35,7 @@ test('is not what a load found that began in an older version', async () => {
   expect(await get('a')).toBe('a2')
 })
 
-test('is loaded again for a request that was overtaken, and kept from those after it', async () => {
+test('is loaded again for a request that was overtaken, and kept from later ones', async () => {
   const older = version
   version = 2
   expect(await get('a')).toBe('a2')
@@ -44,7 +44,7 @@ test('is loaded again for a request that was overtaken, and kept from those afte
   expect(loads).toEqual(['a', 'a'])
 })
 
-test('is nothing that was not found, and nothing that failed', async () => {
+test('never holds a missing or failed result', async () => {
   const nothing = () => cache.get(version, 'a', async () => void loads.push('a') as undefined)
   await nothing()
   await nothing()
@@ -53,7 +53,7 @@ test('is nothing that was not found, and nothing that failed', async () => {
   expect(await get('b')).toBe('b1')
 })
 
-test('stays within its bound', async () => {
+test('stays within its limit', async () => {
   for (const key of ['a', 'b', 'c', 'c', 'a']) await get(key)
   expect(loads).toEqual(['a', 'b', 'c', 'a'])
 })

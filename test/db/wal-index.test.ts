@@ -32,7 +32,7 @@ const ways = {
 }
 
 describe.each(['mapped', 'asked'] as const)('the version of an index that is %s', (way) => {
-  test('moves with nothing but a commit', () => {
+  test('changes only with a commit', () => {
     const version = ways[way]().version
     const first = version()
     reader.query('SELECT * FROM t').all()
@@ -48,7 +48,7 @@ describe.each(['mapped', 'asked'] as const)('the version of an index that is %s'
     expect(version()).toBe(version())
   })
 
-  test('has moved with a commit of another process when that process says so', async () => {
+  test('changes with a commit reported by another process', async () => {
     const version = ways[way]().version
     const program = `
       const db = new (require('bun:sqlite').Database)(process.argv[1])
@@ -67,7 +67,7 @@ describe.each(['mapped', 'asked'] as const)('the version of an index that is %s'
   })
 })
 
-test('both ways say the same, whatever connections do', () => {
+test('both ways agree, whatever the connections do', () => {
   const mapped = ways.mapped()
   const asked = ways.asked()
   using other = new Database(path)

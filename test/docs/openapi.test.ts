@@ -168,7 +168,7 @@ describe('the OpenAPI document', () => {
     expect(await lint(yaml.replace('#/components/schemas/Site"', '#/components/schemas/Sight"'))).not.toBeEmpty()
   })
 
-  test('is OpenAPI 3.1, of this version, and refers to nothing outside itself', async () => {
+  test('is OpenAPI 3.1, has this version, and references nothing outside itself', async () => {
     const { version } = await Bun.file(`${import.meta.dir}/../../package.json`).json()
     expect(document.openapi).toBe('3.1.0')
     expect(document.info.version).toBe(version)
@@ -184,7 +184,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  test('has every route of the app but files and redirects, and no other', () => {
+  test('has every route of the app except files and redirects, and no other', () => {
     const routes = createApp(panel.services, () => undefined)
       .routes.filter(({ hooks }) => !hooks.detail?.hide)
       .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
@@ -192,7 +192,7 @@ describe('the OpenAPI document', () => {
     expect(operations.map(([name]) => name).sort()).toEqual(routes.sort())
   })
 
-  test('begins with the login', () => {
+  test('starts with the login', () => {
     expect(Object.keys(document)).toEqual(['openapi', 'info', 'servers', 'tags', 'paths', 'components'])
     expect(operations[0]?.[0]).toBe('POST /api/v1/auth/login')
     const order = document.tags.map(({ name }) => name)
@@ -200,7 +200,7 @@ describe('the OpenAPI document', () => {
     expect(ranks).toEqual(ranks.toSorted((a, b) => a - b))
   })
 
-  test('names every body and every answer, and none after something of a language', () => {
+  test('names every body and every response, and none after a word of a programming language', () => {
     const taken = [
       'Error',
       'Object',
@@ -230,7 +230,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('is the same of every panel, whatever its settings: the harness holds all of them against one', async () => {
+  test('is the same on every panel, whatever its settings: the harness checks all of them against one', async () => {
     expect(document as object).toEqual(JSON.parse(JSON.stringify(await openApiDocument(routesToDescribe()))))
     const other = await startPanel({
       publicUrl: 'https://panel.example.com',
@@ -248,7 +248,7 @@ describe('the OpenAPI document', () => {
     await other.stop()
   })
 
-  test.skipIf(!hasPythonYaml)('reads the same in YAML 1.1, which many programs still speak', async () => {
+  test.skipIf(!hasPythonYaml)('reads the same in YAML 1.1, which many programs still use', async () => {
     const script = 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'
     const python = Bun.spawn(['python3', '-c', script], { stdin: new Blob([yaml]), stdout: 'pipe', stderr: 'pipe' })
     const [read, complaint] = await Promise.all([
@@ -260,7 +260,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(read)).toEqual(document as object)
   })
 
-  test('says application/json alone, in every body and every response', () => {
+  test('uses only application/json, in every body and every response', () => {
     for (const [name, operation] of operations) {
       const responses = responsesOf(operation).filter(([status]) => status !== '304')
       const bodies = [operation.requestBody, ...responses.map(([, response]) => response)]
@@ -311,7 +311,7 @@ describe('every operation', () => {
     }
   })
 
-  test('has the headers that every response has, and those of an API key that expires', () => {
+  test('has the headers that every response has, and those of an expiring API key', () => {
     for (const [name, operation] of operations) {
       for (const [status, { headers }] of responsesOf(operation)) {
         for (const header of ['X-Request-Id', 'RateLimit', 'RateLimit-Policy']) {
@@ -332,13 +332,13 @@ describe('every operation', () => {
     }
   })
 
-  test('has a Location on 201, and there alone', () => {
+  test('has a Location on 201, and only there', () => {
     for (const [, operation] of operations) {
       for (const [status, { headers }] of responsesOf(operation)) expect('Location' in headers).toBe(status === '201')
     }
   })
 
-  test('tells when to come back on 429 and 503, the challenge on 401, and perhaps one on 403', () => {
+  test('has Retry-After on 429 and 503, the challenge on 401, and possibly one on 403', () => {
     for (const [, operation] of operations) {
       for (const [status, { headers }] of responsesOf(operation)) {
         expect('Retry-After' in headers).toBe(['429', '503'].includes(status))
@@ -355,7 +355,7 @@ describe('every operation', () => {
     }
   })
 
-  test('has an ETag, If-None-Match and a 304 without content exactly when it reads a resource or a list', () => {
+  test('has an ETag, If-None-Match and an empty 304 exactly when it reads a resource or a list', () => {
     const others = ['GET /api/v1/auth/me', 'GET /livez', 'GET /readyz']
     for (const [name, operation] of operations) {
       const reads = name.startsWith('GET ') && !others.includes(name)
@@ -368,7 +368,7 @@ describe('every operation', () => {
     }
   })
 
-  test('takes an If-Match, and can give 412, exactly when it changes what can be read', () => {
+  test('takes an If-Match, and can return 412, exactly when it changes something readable', () => {
     const readable = new Set(operations.flatMap(([name]) => (name.startsWith('GET ') ? [name.slice(4)] : [])))
     for (const [name, { responses }] of operations) {
       const [method = '', path = ''] = name.split(' ')
@@ -377,7 +377,7 @@ describe('every operation', () => {
     }
   })
 
-  test('takes an Idempotency-Key exactly when it creates something, be it a secret', () => {
+  test('takes an Idempotency-Key exactly when it creates something, even a secret', () => {
     for (const [name, operation] of operations) {
       const creates = '201' in operation.responses || name.endsWith('/rotate')
       expect([name, 'Idempotency-Key? in header' in queryOf(name)]).toEqual([name, creates])
@@ -385,7 +385,7 @@ describe('every operation', () => {
     }
   })
 
-  test('answers every success and every error in the envelope', () => {
+  test('returns every success and every error in the envelope', () => {
     for (const [name, operation] of operations) {
       for (const [status, { content }] of responsesOf(operation)) {
         if (status === '304') continue
@@ -403,7 +403,7 @@ describe('every operation', () => {
     }
   })
 
-  test('shows every error that it can give, as it looks', () => {
+  test('shows an example of every error that it can return', () => {
     for (const [name, operation] of operations) {
       for (const [status, { description, content }] of responsesOf(operation)) {
         if (status < '400') continue
@@ -417,7 +417,7 @@ describe('every operation', () => {
     }
   })
 
-  test('gives `not authenticated` exactly when it has security, and 401 without it only at login', () => {
+  test('returns `not authenticated` exactly when it has security, and 401 without it only at login', () => {
     for (const [name, operation] of operations) {
       const { description = '' } = resolve(operation.responses['401'] ?? ({} as Response))
       expect([name, operation.security]).toEqual([
@@ -434,7 +434,7 @@ describe('every operation', () => {
   /** They ask for the administrator's own password, which no key proves. */
   const FOR_JWTS_OF_ADMINISTRATORS = ['POST /api/v1/admin/users/{id}/2fa/reset', 'POST /api/v1/admin/users/{id}/email']
 
-  test('names the scope that a key needs, after its tag and what it does, where it takes a key', () => {
+  test('names the scope that a key needs, after its tag and action, where it accepts keys', () => {
     const used = new Set<unknown>()
     for (const [name, operation] of operations) {
       const { description = '' } = resolve(operation.responses['403'] ?? ({} as Response))
@@ -452,7 +452,7 @@ describe('every operation', () => {
     expect(used).toEqual(new Set(SCOPES))
   })
 
-  test('has 422, for any query parameter may be mistyped, and 408, 413 and 415 exactly when it takes a body', () => {
+  test('has 422, since any query parameter may be mistyped, and 408, 413 and 415 exactly when it takes a body', () => {
     for (const [name, { responses, requestBody }] of operations) {
       const expected = requestBody ? ['408', '413', '415', '422'] : ['422']
       const stated = Object.keys(responses).filter((status) => ['408', '413', '415', '422'].includes(status))
@@ -469,13 +469,13 @@ describe('every response', () => {
         .flatMap(([status, { content }]) => [...walk(`${name} ${status}`, jsonOf(content))]),
     )
 
-  test('is open to fields and values of later versions', () => {
+  test('allows fields and values of later versions', () => {
     expect(answers().length).toBeGreaterThan(500)
     expect(answers().filter(([, { additionalProperties }]) => additionalProperties === false)).toEqual([])
     expect(answers().filter(([, schema]) => schema.enum ?? schema.const)).toEqual([])
   })
 
-  test('lists the values that are known, for people and for programs', () => {
+  test('lists the known values, for people and for programs', () => {
     const listing = answers().filter(([, schema]) => schema['x-extensible-enum'])
     expect(listing.length).toBeGreaterThan(20)
     for (const [name, { description = '', 'x-extensible-enum': known = [] }] of listing) {
@@ -487,7 +487,7 @@ describe('every response', () => {
     )
   })
 
-  test('is held to exactly what the document names by the harness, in its fields, values and headers', async () => {
+  test('is checked by the harness against exactly what the document names: fields, values and headers', async () => {
     const token = await panel.admin()
     const { data, error, message, headers } = await panel.get<Record<string, object>>('/auth/me', token)
     const check = (change: object, sent = headers) =>
@@ -507,7 +507,7 @@ describe('every response', () => {
     expect(() => check({}, fewer)).toThrow('lacks X-Request-Id')
   })
 
-  test('keeps the details of an audit entry, which differ by action', () => {
+  test('keeps the details of an audit entry, which vary by action', () => {
     expect(document.components.schemas.AuditEntry?.properties?.details).toMatchObject({
       type: 'object',
       additionalProperties: true,
@@ -522,7 +522,7 @@ describe('every request', () => {
     expect(objects.filter(([, schema]) => schema.additionalProperties !== false)).toEqual([])
   })
 
-  test('bounds its strings and its arrays', () => {
+  test('limits the length of its strings and arrays', () => {
     const strings = requestSchemas().filter(([, { type }]) => type === 'string')
     const arrays = requestSchemas().filter(([, { type }]) => type === 'array')
     expect([strings.length > 20, arrays.length > 0]).toEqual([true, true])
@@ -530,7 +530,7 @@ describe('every request', () => {
     expect(arrays.filter(([, schema]) => schema.maxItems === undefined)).toEqual([])
   })
 
-  test('bounds its integers, except ids: one out of range is an unknown id, not a broken rule', () => {
+  test('limits its integers except ids: one out of range is an unknown id, not a broken rule', () => {
     const isId = (name: string) => /[ ._]id$/.test(name)
     const integers = requestSchemas().filter(([, { type }]) => type === 'integer' || type === 'number')
     expect(integers.filter(([name]) => isId(name)).length).toBeGreaterThan(5)
@@ -551,7 +551,7 @@ describe('every request', () => {
     }
   })
 
-  test('is taken by the API as its examples say, as far as types and rules go', async () => {
+  test('is accepted by the API in its example form, as far as types and rules go', async () => {
     const refused: string[] = []
     for (const [name, { requestBody }] of operations) {
       if (!requestBody) continue
@@ -574,7 +574,7 @@ describe('every request', () => {
     // A login for each operation.
   }, 600_000)
 
-  test('has no example that harms who sends it unread: JWTs that live for the shortest time there is', () => {
+  test('has no example that does harm when sent unread: JWTs that live for the shortest time allowed', () => {
     const { properties } = resolve(jsonOf(operationOf('PATCH /api/v1/admin/settings').requestBody?.content))
     expect(properties?.jwt_ttl_seconds?.examples).toEqual([86_400])
   })
@@ -588,7 +588,7 @@ describe("the contract's operations", () => {
   }
   const timestampOrNull = 'timestamp or null'
 
-  test('login takes and gives what the contract says', () => {
+  test('login takes and returns what the contract says', () => {
     expect(bodyOf('POST /api/v1/auth/login')).toEqual({ email: 'string', password: 'string', 'totp_code?': 'string' })
     expect(answerOf('POST /api/v1/auth/login', '200')).toEqual({
       data: { token: 'string', user: { id: 'integer', email: 'string', name: 'string', role: 'string' } },
@@ -619,7 +619,7 @@ describe("the contract's operations", () => {
     'previous_key?': { key_prefix: 'string', valid_until: 'timestamp' },
   }
 
-  test('creating an API key takes a name and an expiry, and gives the key once', () => {
+  test('creating an API key takes a name and an expiry, and returns the key once', () => {
     expect(bodyOf('POST /api/v1/auth/api-keys')).toEqual({
       name: 'string',
       'expires_at?': timestampOrNull,
@@ -647,7 +647,7 @@ describe("the contract's operations", () => {
     })
   })
 
-  test('listing API keys gives everything but the key', () => {
+  test('listing API keys returns everything but the key', () => {
     expect(queryOf('GET /api/v1/auth/api-keys')).toEqual(page)
     expect(answerOf('GET /api/v1/auth/api-keys', '200')).toEqual({
       data: [

@@ -29,7 +29,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     expect(await response.text()).toContain(content)
   })
 
-  test('carries the rate limit and counts against it, as every response does', async () => {
+  test('carries the rate limit and counts against it, like every response', async () => {
     const [first, second] = [await request(path), await request(path)]
     for (const { headers } of [first, second]) {
       expect(headers.get('x-ratelimit-limit')).toBe(`${panel.services.config.limitAsset}`)
@@ -39,7 +39,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     expect(remaining[1]).toBe((remaining[0] ?? 0) - 1)
   })
 
-  test('lets the browser run, load and ask nothing but this origin', async () => {
+  test('lets the browser run, load and contact only this origin', async () => {
     const { headers } = await request(path)
     const policy = new Map(
       (headers.get('content-security-policy') ?? '').split('; ').map((directive): [string, string] => {
@@ -66,7 +66,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     expect(headers.get('cache-control')).toBe('no-cache')
   })
 
-  test('answers HEAD as GET, without the body', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const [get, head] = [await request(path), await request(path, 'HEAD')]
     const body = await get.bytes()
     expect([head.status, (await head.bytes()).length]).toEqual([200, 0])
@@ -77,7 +77,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     expect(head.headers.get('x-ratelimit-limit')).toBe(get.headers.get('x-ratelimit-limit'))
   })
 
-  test('has an ETag by its content, and is 304 without a body for a client that has it, in whatever coding', async () => {
+  test('has an ETag by its content, and is 304 without a body when the client’s copy is current, in any encoding', async () => {
     const etag = (await request(path)).headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[0-9a-f]{64}"$/)
     for (const condition of [etag, `W/${etag}`, etag.replace(/"$/, '-br"'), '*']) {
@@ -88,7 +88,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     expect((await request(path, 'GET', { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
-  test('is kept for ever under the URL that has its version, and asked for again under any other', async () => {
+  test('is cached forever under the URL with its version, and revalidated under any other', async () => {
     const etag = (await request(path)).headers.get('etag') ?? ''
     const kept = await request(`${path}?v=${etag.slice(1, 17)}`)
     // The document and the page itself have no such URL: a new version must show at once.
@@ -109,7 +109,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     ['zstd', null],
     ['gzip;q=0, *;q=0', null],
     ['gzip;q=x', null],
-  ])('for Accept-Encoding: %s comes as %s, and is the same', async (accepted, coding) => {
+  ])('for Accept-Encoding: %s comes as %s, with the same content', async (accepted, coding) => {
     const plain = await request(path)
     const coded = await request(path, 'GET', { 'accept-encoding': accepted })
     const expected = contentType === 'image/png' ? null : coding
@@ -121,7 +121,7 @@ describe.each(ASSETS)('%s', (path, contentType, content) => {
     expect(Bun.SHA256.hash(await coded.bytes(), 'hex')).toBe(Bun.SHA256.hash(await plain.bytes(), 'hex'))
   })
 
-  test('takes no other method', async () => {
+  test('allows no other method', async () => {
     const { status, headers } = await request(path, 'POST')
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
@@ -147,19 +147,19 @@ describe('the page', () => {
     expect(html).not.toMatch(/https?:|"\/\//)
   })
 
-  test('has no inline script or style, which its policy would refuse', async () => {
+  test('has no inline script or style, which its policy would block', async () => {
     const html = await text('/api/docs')
     expect(html).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=/)
   })
 
-  test('starts with our document and asks no validator about it', async () => {
+  test('starts with our document and asks no external validator about it', async () => {
     const start = await text('/api/docs/start.js')
     expect(start).toContain("url: new URL('docs/openapi.yaml', document.baseURI)")
     expect(start).toContain('validatorUrl: null')
     expect(start).not.toMatch(/https?:/)
   })
 
-  test('is styled without loading anything: images are in the stylesheet', async () => {
+  test('is styled without extra requests: images are in the stylesheet', async () => {
     const stylesheet = await text('/api/docs/swagger-ui.css')
     expect(stylesheet).not.toContain('@import')
     const urls = [...stylesheet.matchAll(/url\(\s*["']?([^"')]{0,5})/g)].map(([, url]) => url)
@@ -167,7 +167,7 @@ describe('the page', () => {
     expect(urls.filter((url) => url !== 'data:')).toEqual([])
   })
 
-  test('holds no version of the document but the latest, and the same one for everybody', async () => {
+  test('contains only the latest version of the document, the same for every visitor', async () => {
     const customer = await panel.customer()
     const response = await fetch(`${panel.origin}/api/docs/openapi.yaml`, {
       headers: { authorization: `Bearer ${customer.token}` },
@@ -183,7 +183,7 @@ describe('the page', () => {
     },
   )
 
-  test('is a fraction of its size on its way', async () => {
+  test('is sent at a fraction of its size', async () => {
     let plain = 0
     let coded = 0
     for (const [path] of ASSETS) {
@@ -200,7 +200,7 @@ describe('a browser', () => {
     ['/', '/api/docs'],
     ['/api/docs/', '/api/docs'],
     ['/api/docs/?x=1', '/api/docs'],
-  ])('that asks for %s is sent to %s, also under the prefix of a proxy', async (path, target) => {
+  ])('requesting %s is redirected to %s, including under the prefix of a proxy', async (path, target) => {
     const { status, headers } = await request(path)
     expect(status).toBe(302)
     const location = headers.get('location') ?? ''
@@ -208,7 +208,7 @@ describe('a browser', () => {
     expect(new URL(location, `http://localhost/prefix${path}`).pathname).toBe(`/prefix${target}`)
   })
 
-  test('finds an icon where it looks for one', async () => {
+  test('finds an icon at the default path', async () => {
     const { status, headers } = await request('/favicon.ico')
     expect([status, headers.get('content-type')]).toEqual([200, 'image/png'])
   })
@@ -220,13 +220,13 @@ describe('under a prefix that a proxy strips', () => {
     return Bun.YAML.parse(await response.text()) as { servers: { url: string }[]; paths: object }
   }
 
-  test('the document names it for its server, and is otherwise the same', async () => {
+  test('the document names it as its server, and is otherwise the same', async () => {
     const [plain, prefixed] = [await document(''), await document('/hosting/panel')]
     expect([plain.servers[0]?.url, prefixed.servers[0]?.url]).toEqual(['/', '/hosting/panel'])
     expect(prefixed.paths).toEqual(plain.paths)
   })
 
-  test('the link to the next page leads there', async () => {
+  test('the link to the next page works', async () => {
     const ada = await panel.customer()
     await panel.subscription(ada.id)
     for (const domain of ['one.example', 'two.example']) await panel.post('/sites', ada.token, { domain })
@@ -248,7 +248,7 @@ describe('under a prefix that a proxy strips', () => {
     '/',
     '/a?b',
     `/${'a'.repeat(300)}`,
-  ])('a prefix of %j is none', async (prefix) => {
+  ])('%j is not accepted as a prefix', async (prefix) => {
     expect((await document(prefix)).servers[0]?.url).toBe('/')
   })
 })

@@ -6,7 +6,7 @@ import { pages } from '../../docs/reference.ts'
 
 const root = join(import.meta.dir, '../..')
 
-test.each(Object.entries(pages))('%s is what the source makes', (path, text) => {
+test.each(Object.entries(pages))('%s matches what the source generates', (path, text) => {
   if (readFileSync(join(root, path), 'utf8') !== text()) throw new Error(`${path} is stale: run bun docs/reference.ts`)
   expect(text().length).toBeGreaterThan(500)
 })

@@ -12,7 +12,7 @@ afterAll(() => Promise.all([bare.stop(), panel.stop()]))
 
 const get = (path: string, { origin } = panel) => fetch(`${origin}${path}`, { redirect: 'manual' })
 
-test('security.txt names the contact of the configuration, and is always valid for a month', async () => {
+test('security.txt names the configured contact, and is always valid for a month', async () => {
   const response = await get('/.well-known/security.txt')
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
   const lines = (await response.text()).split('\n')
@@ -21,12 +21,12 @@ test('security.txt names the contact of the configuration, and is always valid f
   expect(expires() - panel.clock.now()).toBe(30 * 24 * 60 * 60 * 1000)
 })
 
-test('change-password leads to the page of the frontend', async () => {
+test('change-password redirects to the page of the frontend', async () => {
   const response = await get('/.well-known/change-password')
   expect([response.status, response.headers.get('location')]).toEqual([302, 'https://example.com/app/change-password'])
 })
 
-test('both are 404 in the envelope where nothing is configured, and so is whatever else is looked for', async () => {
+test('both are 404 in the envelope where nothing is configured, as is any other well-known path', async () => {
   for (const path of [
     '/.well-known/security.txt',
     '/.well-known/change-password',
@@ -42,7 +42,7 @@ test('both are 404 in the envelope where nothing is configured, and so is whatev
   }
 })
 
-test('they count as files of the reference do, and not against what a user may do', async () => {
+test('they count like files of the reference, and not against a user’s limit', async () => {
   const limited = await startPanel({ limitAsset: 4, limitAnonymous: 2 })
   const asked: number[] = []
   for (const path of ['/', '/favicon.ico', '/.well-known/security.txt', '/api/docs', '/api/docs/start.js']) {

@@ -33,7 +33,7 @@ async function notFound(): Promise<string> {
   return ((await response.json()) as { error: string }).error
 }
 
-test('a change restarts the panel, and a syntax error waits to be mended', async () => {
+test('a change restarts the panel, and a syntax error waits to be fixed', async () => {
   await until('the first start', () => origins().length === 1)
   expect(await notFound()).toBe('not found')
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-test('the quick start makes a customer, a key and a site, and lists it', async () => {
+test('the quick start creates a customer, a key and a site, and lists it', async () => {
   const lines = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block).join('\n')
   expect(lines).toContain('localhost:3443')
   const script = `set -euo pipefail\n${lines.replaceAll('localhost:3443', new URL(panel.origin).host)}`
@@ -36,7 +36,7 @@ test('the quick start makes a customer, a key and a site, and lists it', async (
   })
 })
 
-test('every command that is named exists', async () => {
+test('every command named there exists', async () => {
   const names = [...commands.matchAll(/^ncp ([a-z].*)$/gm)].flatMap(([, line = '']) => {
     const [group = '', ...rest] = line.replaceAll(/\[[^\]]*\]/g, '').split(/\s+/)
     const alternatives = rest

@@ -48,7 +48,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     return fingerprint256
   }
 
-  test('the panel proves its names, and serves what clients of the authority trust, without a restart', async () => {
+  test('the panel validates its names, and serves a certificate that the authority’s clients trust, without a restart', async () => {
     panel = await here.serve([], environment)
     await untilIssued(panel)
     // As a client does that knows the authority's root and nothing else, for each of the names.
@@ -71,7 +71,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     expect(facts.issuer).toContain('Pebble')
   })
 
-  test('it is kept over a restart, and ordered anew for other names', async () => {
+  test('it is kept across a restart, and ordered again for other names', async () => {
     panel = await here.serve([], environment)
     const first = await untilIssued(panel)
     const account = here.read('data', 'tls', 'acme-account.key')
@@ -91,7 +91,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     expect(here.read('data', 'tls', 'acme-account.key')).toBe(account)
   })
 
-  test('cert renew orders another one, also while the panel runs', async () => {
+  test('cert renew orders another one, even while the panel runs', async () => {
     panel = await here.serve([], environment)
     const first = await untilIssued(panel)
     const { exitCode, stdout, stderr } = await here.run(['cert', 'renew'], { environment })
@@ -102,7 +102,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     await untilIssued(panel)
   })
 
-  test('a web server on port 80 shows the proof out of its files, and keeps none', async () => {
+  test('a web server on port 80 serves the challenge response from its files, and none is left behind', async () => {
     const webroot = here.path('www')
     mkdirSync(webroot)
     const requested: string[] = []
@@ -122,7 +122,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     await server.stop(true)
   })
 
-  test('what goes wrong is in the log with its reason, serves the own certificate, and is mended by SIGHUP', async () => {
+  test('a failure is logged with its reason, the panel’s own certificate is served, and SIGHUP tries again', async () => {
     const inTheWay = Bun.serve({
       port: authority.proofPort,
       hostname: '::',
@@ -141,7 +141,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     await untilIssued(panel)
   })
 
-  test('a proof that fails is told in the words of the authority', async () => {
+  test('a failed challenge is reported in the authority’s words', async () => {
     const webroot = here.path('nowhere')
     mkdirSync(webroot, { recursive: true })
     const server = Bun.serve({ port: authority.proofPort, hostname: '::', fetch: () => new Response('not the proof') })
@@ -153,7 +153,7 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     await server.stop(true)
   })
 
-  test('an authority that is away is told of, and the panel serves all the same', async () => {
+  test('an unreachable authority is reported, and the panel still serves', async () => {
     const away = { ...environment, NCP_ACME_DIRECTORY: 'https://127.0.0.1:1/dir' }
     panel = await here.serve([], away)
     const { stderr } = panel

@@ -86,7 +86,7 @@ const json = (body: object, headers: object = {}) => ({
 })
 
 browserTest(
-  'a frontend on an origin that is named logs in, makes a key, lists sites, changes one and reads headers and errors',
+  'a frontend on an allowed origin logs in, creates a key, lists sites, changes one and reads headers and errors',
   async () => {
     const frontend = await visit(browser, originOf(app))
     const login = await ask(frontend, '/api/v1/auth/login', json({ email: ada.email, password: PASSWORD }))

@@ -118,7 +118,7 @@ describe('the reference page in Chromium', () => {
   )
 
   browserTest(
-    'authorizes with an API key, then with a JWT, tries a request, and talks to no other origin',
+    'authorizes with an API key, then with a JWT, tries a request, and contacts no other origin',
     async () => {
       const visited = await openDocs()
       await openDialog(visited)
@@ -145,7 +145,7 @@ describe('the reference page in Chromium', () => {
   )
 
   browserTest(
-    'forgets the credential at logout and at a reload, and stores it nowhere',
+    'forgets the credential on logout and on reload, and stores it nowhere',
     async () => {
       const visited = await openDocs()
       await openDialog(visited)
@@ -168,7 +168,7 @@ describe('the reference page in Chromium', () => {
   )
 
   browserTest(
-    'may not reach another origin, whatever its scripts try',
+    'cannot reach another origin, whatever its scripts try',
     async () => {
       const { page, complaints } = await openDocs()
       const reached = await page.evaluate("fetch('https://example.invalid/').then(() => true, () => false)")

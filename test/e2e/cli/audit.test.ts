@@ -14,7 +14,7 @@ afterAll(() => here.remove())
 
 const verify = (...args: string[]) => here.run(['audit', 'verify', ...args])
 
-test('proves the chain while the panel runs, and gives an anchor for the next time', async () => {
+test('proves the chain while the panel runs, and prints an anchor for the next check', async () => {
   const panel = await here.serve()
   await panel.login('admin@localhost', here.adminPassword())
   const { exitCode, stdout, stderr } = await verify()
@@ -49,7 +49,7 @@ test.each([
   expect(JSON.parse((await verify('--json')).stdout)).toMatchObject({ valid: false, entryId: null })
 })
 
-test('fails on an entry that was changed', async () => {
+test('fails on a changed entry', async () => {
   using database = new Database(here.inData('ncp.db'))
   database.run('DROP TRIGGER audit_log_no_update')
   database.run("UPDATE audit_log SET address = '192.0.2.1' WHERE id = 2")
@@ -57,7 +57,7 @@ test('fails on an entry that was changed', async () => {
   expect(await verify('--json')).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('"valid":false') })
 })
 
-test('wants an anchor as it was printed, and a directory that holds a panel', async () => {
+test('requires an anchor in the printed form, and the directory of a panel', async () => {
   expect(await verify('--anchor', '2')).toMatchObject({ exitCode: 2 })
   expect(await verify('--data', 'elsewhere')).toMatchObject({ exitCode: 3 })
 })

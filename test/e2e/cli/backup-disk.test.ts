@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => here.remove())
 
 describe.skipIf(!canTrace)('a sync of a growing backup that fails', () => {
-  test('fails the backup, though the one at its end succeeds, and leaves nothing of it', async () => {
+  test('fails the backup even when the final sync succeeds, and leaves nothing of it', async () => {
     await (await here.serve(['--no-tls'])).stop()
     {
       // Some seconds' work, so that it is synced while it grows.

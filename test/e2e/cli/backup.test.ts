@@ -72,7 +72,7 @@ async function domains(of = panel): Promise<string[]> {
 }
 
 describe('a backup', () => {
-  test('is made under write load, for its owner alone, and is good', async () => {
+  test('is made under write load, is readable only by its owner, and is good', async () => {
     let count = 0
     let isOver = false
     const acknowledged: string[] = []
@@ -116,7 +116,7 @@ describe('a backup', () => {
     expect(rounds[0]?.made.version).toBe('0.1.0')
   })
 
-  test('beyond those to keep is deleted, the oldest first', async () => {
+  test('beyond the number to keep is deleted, oldest first', async () => {
     const before = await list()
     const made = await create('--keep', '2')
     expect((await list()).map(({ name }) => name)).toEqual([before.at(-1)?.name ?? '', made.name])
@@ -131,7 +131,7 @@ describe('a backup', () => {
     expect(await succeed('backup', 'verify', '--backup-dir', 'elsewhere')).toContain(made.name)
   })
 
-  test('leaves out what an operator has put beside the certificate under a name of its own kind', async () => {
+  test('leaves out files that an operator has put beside the certificate under a similar name', async () => {
     mkdirSync(here.inData('tls'))
     writeFileSync(here.inData('tls', 'old key (2).pem'), 'x')
     writeFileSync(here.inData('tls', 'kept.pem'), 'x')
@@ -141,7 +141,7 @@ describe('a backup', () => {
     rmSync(here.inData('tls'), { recursive: true })
   })
 
-  test('of no panel is refused, as is one that is not there', async () => {
+  test('without a panel is refused, as is a missing one', async () => {
     await fail(3, 'there is no panel in nowhere', 'backup', 'create', '--data', 'nowhere')
     await fail(1, 'is not a backup', 'backup', 'verify', 'ncp-20000101T000000000Z')
     await fail(1, 'there is no backup in', 'backup', 'verify', '--backup-dir', 'nothing')
@@ -183,7 +183,7 @@ describe('a backup', () => {
         writeFileSync(`${path}/manifest.json`, JSON.stringify(manifest))
       },
     ],
-  ])('with %s is told, and not restored', async (_, message, damage) => {
+  ])('with %s is reported, and not restored', async (_, message, damage) => {
     const { path } = (await list()).at(-1) ?? { path: '' }
     rmSync(here.path('damaged'), { recursive: true, force: true })
     cpSync(here.path(path), here.path('damaged'), { recursive: true })
@@ -208,7 +208,7 @@ describe('a restore', () => {
     expect(await domains()).toContain('later0.example')
   })
 
-  test('brings back the sites, the keys, the sessions and the second factor, and keeps what was there', async () => {
+  test('brings back the sites, the keys, the sessions and the second factor, and keeps what it replaces', async () => {
     // As after a crash, with a log that belongs to the old database.
     await panel.stop('SIGKILL' as 'SIGTERM')
     expect(existsSync(here.inData('ncp.db-wal'))).toBe(true)
@@ -235,7 +235,7 @@ describe('a restore', () => {
     expect((await addSite('after.example')).status).toBe(201)
   })
 
-  test('onto a machine that has nothing gives the same panel', async () => {
+  test('onto an empty machine yields the same panel', async () => {
     await succeed('backup', 'restore', made.path, '--data', 'new-machine')
     const other = await here.serve(['--no-tls', '--data', 'new-machine'])
     expect(await domains(other)).toEqual(before)

@@ -64,7 +64,7 @@ describe('a fresh installation', () => {
     return [status, data?.map((site) => site.domain)]
   }
 
-  test('keeps all its files in one directory, for its owner alone', () => {
+  test('keeps all its files in one directory, readable only by its owner', () => {
     expect(readdirSync(here.directory).sort()).toEqual(['data', 'ncp'])
     expect(statSync(here.inData()).mode & 0o777).toBe(0o700)
     expect(modesBelow(here.inData())).toEqual({
@@ -81,14 +81,14 @@ describe('a fresh installation', () => {
     })
   })
 
-  test("tells where the administrator's password is, but not the password where it would be logged", async () => {
+  test('says where the administrator’s password is, but never prints it where it would be logged', async () => {
     const line = `administrator ${ADMIN}, password in data/initial-admin-password\n`
     await until('the line with the administrator', () => panel.stdout().includes(line))
     expect(here.adminPassword()).toMatch(/^[\w-]{43}$/)
     expect(panel.stdout() + panel.stderr()).not.toContain(here.adminPassword())
   })
 
-  test('serves with a certificate of its own, which clients can verify by name and by address', async () => {
+  test('serves with its own certificate, which clients can verify by name and by address', async () => {
     const certificate = new X509Certificate(here.read('data', 'tls', 'cert.pem'))
     expect(panel.stdout()).toContain(`SHA-256 ${certificate.fingerprint256}\n`)
     for (const name of ['localhost', '127.0.0.1']) {
@@ -133,7 +133,7 @@ describe('a fresh installation', () => {
     expect(await domains(kept.key)).toEqual([200, ['ada.example']])
   })
 
-  test('hashes passwords with the native code in it', () => {
+  test('hashes passwords with its native code', () => {
     using database = new Database(here.inData('ncp.db'), { readonly: true })
     const rows = database.query<{ hash: string }, []>('SELECT password_hash AS hash FROM users').all()
     // Its salts have 16 bytes, those of the runtime's own implementation 32.
@@ -141,7 +141,7 @@ describe('a fresh installation', () => {
     expect(rows.map(({ hash }) => hash.split('$')[4]?.length)).toEqual([length, length])
   })
 
-  test('serves the reference, its assets and the document out of the binary', async () => {
+  test('serves the reference, its assets and the document from the binary', async () => {
     const page = await (await panel.request('/api/docs')).text()
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '')
     expect(assets).toHaveLength(4)
@@ -159,7 +159,7 @@ describe('a fresh installation', () => {
     expect(Object.keys(document.paths)).toContain('/api/v1/sites')
   })
 
-  test('gives plain HTTP on the TLS port neither data nor a redirect', async () => {
+  test('answers plain HTTP on the TLS port with neither data nor a redirect', async () => {
     let received = ''
     const socket = connect(panel.port, '127.0.0.1')
     socket.on('data', (chunk) => {
@@ -172,7 +172,7 @@ describe('a fresh installation', () => {
     expect((await panel.request('/livez')).status).toBe(200)
   })
 
-  test('says nothing of its inside in a 500, and everything in its log', async () => {
+  test('reveals no internals in a 500, and logs everything', async () => {
     const database = new Database(here.inData('ncp.db'), { readwrite: true })
     database.run('PRAGMA busy_timeout = 60000')
     database.run('ALTER TABLE sites RENAME TO sites_gone')
@@ -188,7 +188,7 @@ describe('a fresh installation', () => {
     expect(await domains(kept.customer)).toEqual([200, ['ada.example']])
   })
 
-  test('ends with 0 at SIGTERM, and has JWT, key and sites at the next start', async () => {
+  test('exits with 0 on SIGTERM, and keeps JWT, key and sites for the next start', async () => {
     const password = here.adminPassword()
     const secrets = [here.read('data', 'jwt.key'), here.read('data', 'totp.key'), here.read('data', 'tls', 'cert.pem')]
     expect(await panel.stop('SIGTERM')).toBe(0)
@@ -205,12 +205,12 @@ describe('a fresh installation', () => {
     expect(users.data.map((user) => user.email)).toEqual([ADMIN, CUSTOMER])
   })
 
-  test('ends with 0 at SIGINT too', async () => {
+  test('exits with 0 on SIGINT too', async () => {
     expect(await panel.stop('SIGINT')).toBe(0)
     panel = await here.serve()
   })
 
-  test("forgets the administrator's first password once it is changed, for good", async () => {
+  test('deletes the administrator’s initial password for good once it is changed', async () => {
     const changed = await panel.send('POST', '/auth/password', {
       as: kept.admin,
       body: { current_password: here.adminPassword(), new_password: PASSWORD },
@@ -225,7 +225,7 @@ describe('a fresh installation', () => {
 })
 
 describe('two installations', () => {
-  test('share no secret, and refuse the tokens of each other', async () => {
+  test('share no secret, and refuse each other’s tokens', async () => {
     const [one, other] = await Promise.all([fresh(), fresh()])
     const panels = await Promise.all([one.serve(), other.serve()])
     for (const name of ['jwt.key', 'totp.key', 'tls/key.pem', 'tls/cert.pem', 'initial-admin-password']) {
@@ -278,13 +278,13 @@ describe('a start', () => {
       expectRefusal(await start(), 1, /^ncp: .*data\/jwt\.key is not valid/)
     })
 
-    test('without the secret of a database with users, and makes no new one', async () => {
+    test('when the secret of a database with users is missing, and does not create a new one', async () => {
       rmSync(here.inData('jwt.key'))
       expectRefusal(await start(), 1, /^ncp: .*data\/jwt\.key is missing/)
       expect(existsSync(here.inData('jwt.key'))).toBe(false)
     })
 
-    test('with a secret that can not be read', async () => {
+    test('with a secret that cannot be read', async () => {
       // No mode keeps root from reading a file.
       if (IS_ROOT) {
         rmSync(here.inData('jwt.key'))
@@ -305,7 +305,7 @@ describe('a start', () => {
       other.close()
     })
 
-    test('on a port where a panel listens already', async () => {
+    test('on a port where a panel already listens', async () => {
       const panel = await here.serve()
       const args = ['serve', '--port', `${panel.port}`, '--data', 'other']
       // A second one that did start would be ended by the deadline of `run`, and not with 1.
@@ -339,7 +339,7 @@ describe('a start', () => {
       expectRefusal(await start(args), 3, `ncp: ${message}\n`)
     })
 
-    test('with a key that is protected by a passphrase, in either form', async () => {
+    test('with a key that is protected by a passphrase, in either format', async () => {
       const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
       const secret = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open sesame' } as const
       for (const type of ['pkcs8', 'pkcs1'] as const) {
@@ -362,7 +362,7 @@ describe('a start', () => {
       )
     })
 
-    test('with an unknown variable, and all other problems at once', async () => {
+    test('with an unknown variable, together with all other mistakes', async () => {
       const environment = { NCP_LIMIT_USERS: '1', NCP_PORT: 'x', NCP_TLS: 'maybe' }
       const refusal = await here.run(['serve'], { environment })
       expectRefusal(refusal, 3, 'NCP_LIMIT_USERS: is not a known setting')
@@ -402,7 +402,7 @@ describe('a start', () => {
     expect(await panel.stop()).toBe(0)
   })
 
-  test('goes on when nobody reads what it prints', async () => {
+  test('keeps running when nothing reads its output', async () => {
     // The port must be known without the line that tells it.
     const probe = createServer().listen(0)
     await until('a free port', () => probe.listening)
@@ -428,7 +428,7 @@ describe('a start', () => {
     expect(await new Response(child.stderr).text()).not.toContain('EPIPE')
   })
 
-  test('with --host listens there alone, and names it', async () => {
+  test('with --host listens only there, and shows that address', async () => {
     const panel = await here.serve(['--host', '127.0.0.1'])
     expect(panel.origin).toBe(`https://127.0.0.1:${panel.port}`)
     expect((await panel.request('/livez')).status).toBe(200)

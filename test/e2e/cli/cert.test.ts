@@ -20,14 +20,14 @@ afterAll(() => here.remove())
 
 const own = () => new X509Certificate(here.read('data', 'tls', 'cert.pem'))
 
-test('there is none before the first start, and none is made', async () => {
+test('there is none before the first start, and show does not create one', async () => {
   for (const command of ['show', 'renew']) {
     const { exitCode, stderr } = await here.run(['cert', command])
     expect([exitCode, stderr]).toEqual([3, "ncp: --data: there is no certificate in ./data; 'ncp serve' creates one\n"])
   }
 })
 
-test('show tells names, validity and fingerprint, for people and for scripts', async () => {
+test('show prints names, validity and fingerprint, for people and for scripts', async () => {
   await (await here.serve()).stop()
   const text = await here.run(['cert', 'show'])
   expect(text.exitCode).toBe(0)
@@ -43,14 +43,14 @@ test('show tells names, validity and fingerprint, for people and for scripts', a
   )
 })
 
-test('show tells of the given one as well, and of what is wrong with it', async () => {
+test('show also prints a configured certificate, and what is wrong with it', async () => {
   const pair = ['--tls-cert', 'data/tls/cert.pem', '--tls-key', 'data/tls/key.pem']
   expect((await here.run(['cert', 'show', ...pair])).stdout).toContain(own().fingerprint256)
   const { exitCode, stderr } = await here.run(['cert', 'show', ...pair.with(3, 'data/jwt.key')])
   expect([exitCode, stderr]).toEqual([3, 'ncp: --tls-key: data/jwt.key contains no private key in PEM\n'])
 })
 
-test('renew makes another one that the running panel takes, and that belongs to the panel', async () => {
+test('renew creates a certificate that the running panel takes over, and that belongs to the panel’s user', async () => {
   const panel = await here.serve()
   const before = own().fingerprint256
   chownSync(here.inData('tls'), OWNER, OWNER)
@@ -66,7 +66,7 @@ test('renew makes another one that the running panel takes, and that belongs to 
   expect(await panel.stop()).toBe(0)
 })
 
-test('renew leaves a given one to the place that issued it', async () => {
+test('renew refuses to replace a configured certificate', async () => {
   const { exitCode, stderr } = await here.run(['cert', 'renew'], {
     environment: { NCP_TLS_CERT: 'cert.pem', NCP_TLS_KEY: 'key.pem' },
   })

@@ -79,7 +79,7 @@ describe.each(Object.keys(answers) as (keyof typeof answers)[])('%s', (shell) =>
   })
 })
 
-test('the help and the manual page say of --no-tls what it does', async () => {
+test('the help and the manual page describe what --no-tls does', async () => {
   for (const args of [['serve', '--help'], ['man']]) {
     const { stdout } = await here.run(args)
     const text = stdout.replaceAll('\\-', '-').replaceAll(/\s+/g, ' ')
@@ -97,7 +97,7 @@ describe('the manual page', () => {
     page = (await here.run(['man'])).stdout
   })
 
-  test.skipIf(Bun.which('mandoc') === null)('is one that mandoc has no error to tell of', () => {
+  test.skipIf(Bun.which('mandoc') === null)('has no mandoc errors', () => {
     const { exitCode, stdout } = Bun.spawnSync(['mandoc', '-T', 'lint', '-W', 'error'], { stdin: Buffer.from(page) })
     expect([exitCode, stdout.toString()]).toEqual([0, ''])
   })

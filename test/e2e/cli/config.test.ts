@@ -28,7 +28,7 @@ public_url = "https://panel.example.com"
 afterAll(() => here.remove())
 
 describe('config show', () => {
-  test('tells every value and its origin, and hides secrets', async () => {
+  test('shows every value and its source, and hides secrets', async () => {
     const { exitCode, stdout, stderr } = await here.run(['config', 'show', '--config', 'ncp.toml', '--host', '::1'], {
       environment: { NCP_LIMIT_USER: '7' },
     })
@@ -57,7 +57,7 @@ describe('config show', () => {
     ])
   })
 
-  test('prints one JSON document for scripts, secrets hidden too', async () => {
+  test('prints one JSON document for scripts, with secrets hidden too', async () => {
     const { stdout } = await here.run(['config', 'show', '--json'], { environment: { NCP_CONFIG: 'ncp.toml' } })
     expect(JSON.parse(stdout)).toMatchObject({
       port: { value: 8443, origin: 'ncp.toml:2' },
@@ -75,12 +75,12 @@ describe('config validate', () => {
     return here.run(['config', 'validate', '--config', 'tried.toml'])
   }
 
-  test('passes what the panel starts with', async () => {
+  test('accepts a configuration that the panel starts with', async () => {
     const { exitCode, stdout } = await here.run(['config', 'validate', '--config', 'ncp.toml'])
     expect([exitCode, stdout]).toEqual([0, 'the configuration is valid\n'])
   })
 
-  test('names everything that is wrong, with file and line, and ends with 3', async () => {
+  test('names every mistake with file and line, and exits with 3', async () => {
     expect(await validate('prot = 1\nport = "8443"\n\nlimit_user = 0\n')).toEqual({
       exitCode: 3,
       stdout: '',
@@ -91,14 +91,14 @@ tried.toml:4: limit_user: must be a number from 1 to 1000000
     })
   })
 
-  test('looks into the certificate, as the start does', async () => {
+  test('checks the certificate as the start does', async () => {
     const { exitCode, stderr } = await validate('tls_cert = "ncp.toml"\ntls_key = "ncp.toml"\n')
     // By the line that named it, as every mistake of the file.
     expect([exitCode, stderr]).toEqual([3, 'ncp: tried.toml:1: tls_cert: ncp.toml contains no certificate in PEM\n'])
   })
 })
 
-test('a pipe in the place of a file is refused at once, and never waited for', async () => {
+test('a pipe in place of a file is refused at once, and never waited for', async () => {
   Bun.spawnSync(['mkfifo', '-m', '600', here.path('pipe')])
   const refused = async (message: string, args: string[], environment = {}) =>
     expect(await here.run(['config', 'validate', ...args], { environment })).toEqual({
@@ -112,7 +112,7 @@ test('a pipe in the place of a file is refused at once, and never waited for', a
   await refused('--tls-cert: cannot read . (EISDIR)', ['--tls-cert', '.', '--tls-key', 'pipe'])
 })
 
-test('serve and the other commands take the same file', async () => {
+test('serve and the other commands use the same file', async () => {
   writeFileSync(here.path('panel.toml'), 'data = "elsewhere"\ntls = false\nlimit_probe = 7\n')
   const panel = await here.serve(['--config', 'panel.toml'])
   expect((await panel.request('/livez')).headers.get('x-ratelimit-limit')).toBe('7')
@@ -122,7 +122,7 @@ test('serve and the other commands take the same file', async () => {
   expect(await panel.stop()).toBe(0)
 })
 
-test('serve refuses a file that it does not understand', async () => {
+test('serve refuses an invalid file', async () => {
   writeFileSync(here.path('broken.toml'), 'port = 1\nport = 2\n')
   const { exitCode, stdout, stderr } = await here.run(['serve', '--config', 'broken.toml'])
   expect([exitCode, stdout]).toEqual([3, ''])

@@ -68,7 +68,7 @@ test('prints lines that log in, create a key and list sites', async () => {
   for (const { domain } of sites.data) expect(DOMAINS).toContain(domain)
 })
 
-test('makes one customer with two subscriptions, five sites and one key, and an administrator', async () => {
+test('creates one customer with two subscriptions, five sites and one key, and an administrator', async () => {
   const { token, created } = await paste()
   const get = async <Data>(path: string) => (await panel.send<Data>('GET', path, { as: token })).data
   const subscriptions = await get<{ id: number; name: string; is_default: boolean }[]>('/subscriptions')
@@ -91,7 +91,7 @@ test('makes one customer with two subscriptions, five sites and one key, and an 
   expect(users.map(({ email }) => email)).toEqual(['admin@localhost', 'demo@example.com'])
 })
 
-test('keeps what the lines tell for its owner alone, and listens on loopback only', async () => {
+test('keeps its credentials readable only by their owner, and listens only on loopback', async () => {
   expect(statSync(here.inData('demo.json')).mode & 0o777).toBe(0o600)
   expect(new URL(panel.origin).hostname).toBe('localhost')
   const listening = /^\s*\d+: (\w+):(\w+) \w+:\w+ 0A /gm
@@ -102,7 +102,7 @@ test('keeps what the lines tell for its owner alone, and listens on loopback onl
   for (const address of addresses) expect(['0100007F', '00000000000000000000000001000000']).toContain(address)
 })
 
-test('started again, with and without --demo, prints lines that still work and makes nothing twice', async () => {
+test('started again, with or without --demo, prints lines that still work and creates nothing twice', async () => {
   const before = await pasteable()
   const earlier = (await paste()).token
   expect(await panel.stop()).toBe(0)

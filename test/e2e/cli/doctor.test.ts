@@ -80,7 +80,7 @@ test('the page about health names every check', () => {
 })
 
 describe('on a good installation', () => {
-  test('whose panel runs, nothing fails', async () => {
+  test('with a running panel, no check fails', async () => {
     const panel = await here.serve(['--host', '127.0.0.1'])
     const { exitCode, report, of } = await examine([], { NCP_PORT: `${panel.port}` })
     expect(report.checks.filter(({ status }) => status === 'failed')).toEqual([])
@@ -92,7 +92,7 @@ describe('on a good installation', () => {
     await panel.stop()
   })
 
-  test('whose panel does not run, says so and how to start it', async () => {
+  test('with a stopped panel, says so and how to start it', async () => {
     const { exitCode, of } = await examine()
     expect(exitCode).toBe(0)
     expect(of('panel')).toEqual([
@@ -105,7 +105,7 @@ describe('on a good installation', () => {
     ])
   })
 
-  test('changes no file, no owner and no mode, as root on the data of a service user too', async () => {
+  test('changes no file, owner or mode, even as root on a service user’s data', async () => {
     const isRoot = process.getuid?.() === 0
     if (isRoot) giveAway(12_345)
     const before = contents()
@@ -114,7 +114,7 @@ describe('on a good installation', () => {
     if (isRoot) giveAway(0)
   })
 
-  test('prints a line a check with tabs where no terminal is', async () => {
+  test('prints one tab-separated line per check without a terminal', async () => {
     const { exitCode, stdout } = await here.run(['doctor'], {
       environment: { NCP_PORT: `${port}`, NCP_HOST: '127.0.0.1' },
     })
@@ -122,19 +122,19 @@ describe('on a good installation', () => {
     for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^(ok|warning)\t[a-z ]+\t[^\t]+\t[^\t]*$/)
   })
 
-  test('makes nothing where there is none yet', async () => {
+  test('creates nothing where there is no panel yet', async () => {
     const { exitCode, of } = await examine(['--data', 'nowhere'])
     expect([exitCode, of('data directory')[0]?.message]).toEqual([0, 'nowhere does not exist yet'])
     expect(existsSync(here.path('nowhere'))).toBe(false)
   })
 })
 
-describe('says what is wrong, and what to do, of', () => {
+describe('reports what is wrong, and how to fix it, for', () => {
   test('a setting', async () => {
     expect(await failure('configuration', [], { NCP_LIMIT_USER: 'many' })).toStartWith('NCP_LIMIT_USER: must be')
   })
 
-  test('a data directory that every user can write to, and a key that others can get at', async () => {
+  test('a data directory that every user can write to, and a key that others can read', async () => {
     chmodSync(here.inData(), 0o777)
     expect(await failure('data directory')).toBe(
       'every user of this machine can write to ./data (mode 0777): chmod 700 ./data',
@@ -145,7 +145,7 @@ describe('says what is wrong, and what to do, of', () => {
     chmodSync(here.inData('totp.key'), 0o600)
   })
 
-  test('a database that a newer version has migrated', async () => {
+  test('a database migrated by a newer version', async () => {
     const database = new Database(here.inData('ncp.db'))
     database.run("INSERT INTO schema_migrations VALUES ('9999_future', 'x', 0)")
     expect(await failure('database')).toBe(
@@ -155,7 +155,7 @@ describe('says what is wrong, and what to do, of', () => {
     database.close()
   })
 
-  test('a clock that is behind what was written', async () => {
+  test('a clock that is behind the newest stored time', async () => {
     await here.run(['user', 'create', '--email', 'ada@example.com'])
     const faketime = Bun.which('faketime')
     if (faketime === null && !process.env.CI) return
@@ -170,7 +170,7 @@ describe('says what is wrong, and what to do, of', () => {
     ])
   })
 
-  test('a backup that is cut short', async () => {
+  test('a truncated backup', async () => {
     const { path } = JSON.parse((await here.run(['backup', 'create', '--json'])).stdout)
     expect((await examine()).of('backups')[0]?.status).toBe('ok')
     truncateSync(here.path(path, 'ncp.db'), 100)
@@ -185,7 +185,7 @@ describe('says what is wrong, and what to do, of', () => {
     await other.stop(true)
   })
 
-  test('a certificate that has expired, and one that does not name the panel', async () => {
+  test('an expired certificate, and one without the panel’s name', async () => {
     mkdirSync(here.path('given'))
     const DAY_MS = 86_400_000
     const yearsAgo = { ...systemClock, now: () => Date.now() - 3 * 365 * DAY_MS }
@@ -199,13 +199,13 @@ describe('says what is wrong, and what to do, of', () => {
     ])
   })
 
-  test('a name that DNS does not know', async () => {
+  test('a name that DNS does not resolve', async () => {
     expect(await failure('name', [], { NCP_PUBLIC_URL: 'https://panel.invalid' })).toContain(
       'DNS does not know panel.invalid',
     )
   })
 
-  test('two panels, where there is one alone', async () => {
+  test('two panels where only one may run', async () => {
     const panel = await here.serve(['--host', '127.0.0.1', '--no-tls'])
     expect((await here.run(['serve', '--port', '0', '--no-tls'])).exitCode).toBe(1)
     const { of } = await examine(['--no-tls'], { NCP_PORT: `${panel.port}` })
@@ -214,14 +214,14 @@ describe('says what is wrong, and what to do, of', () => {
   })
 })
 
-test('a pipe in the place of a key is told, and not read', async () => {
+test('a pipe in place of a key is reported, and not read', async () => {
   renameSync(here.inData('totp.key'), here.inData('kept'))
   Bun.spawnSync(['mkfifo', here.inData('totp.key')])
   expect(await failure('data directory')).toStartWith('data/totp.key is not a regular file')
   renameSync(here.inData('kept'), here.inData('totp.key'))
 })
 
-test('a data directory that this user may not read is one finding, with what to do', async () => {
+test('a data directory that this user may not read is one finding, with a fix', async () => {
   const isRoot = process.getuid?.() === 0
   chmodSync(here.directory, 0o755)
   chmodSync(here.inData(), isRoot ? 0o700 : 0)
@@ -245,7 +245,7 @@ test('a data directory that this user may not read is one finding, with what to 
   )
 })
 
-test('a certificate of its own that is damaged is not told as none, and can be renewed', async () => {
+test('the panel’s own certificate, when damaged, is reported as damaged, and can be renewed', async () => {
   writeFileSync(here.inData('tls', 'cert.pem'), 'no certificate\n')
   expect(await failure('certificate')).toBe(
     "data/tls/cert.pem is damaged, or its key is missing or another one: a running panel replaces it within a minute; 'ncp cert renew' does so now",
@@ -311,7 +311,7 @@ describe('the mail server', () => {
     NCP_PUBLIC_URL: 'https://127.0.0.1',
   })
 
-  test('is greeted and logged in to, and takes an email only where one is asked for', async () => {
+  test('is greeted and logged in to, and is given an email only on request', async () => {
     const smtp = await startSmtp({ credentials: { user: 'panel', password: 'secret-of-mail' } })
     const { of } = await examine([], settings(smtp.at().port))
     expect(of('mail')[0]).toMatchObject({
@@ -327,7 +327,7 @@ describe('the mail server', () => {
     await smtp.stop()
   })
 
-  test('that does not answer, or refuses the password, is told without it', async () => {
+  test('that does not answer, or refuses the password, is reported without it', async () => {
     expect(await failure('mail', [], settings(await freePort()))).toContain('ECONNREFUSED')
     const smtp = await startSmtp({ credentials: { user: 'panel', password: 'another' } })
     const told = await failure('mail', [], settings(smtp.at().port))
@@ -336,7 +336,7 @@ describe('the mail server', () => {
     await smtp.stop()
   })
 
-  test('of no installation makes --send-mail fail', async () => {
+  test('without an installation makes --send-mail fail', async () => {
     expect(await failure('mail', ['--send-mail', 'ada@example.com'])).toContain('no mail server is set')
     const { exitCode, stderr } = await here.run(['doctor', '--send-mail', 'nobody'])
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('It must be an email address.')])

@@ -52,7 +52,7 @@ async function refusal(...args: string[]): Promise<string> {
 }
 const start = (...args: string[]) => refusal('serve', '--port', '0', ...PLAIN, ...args)
 
-describe.skipIf(!canMount)('a disk that is full', () => {
+describe.skipIf(!canMount)('a full disk', () => {
   const IN = ['--data', 'disk/data']
   const password = () => here.read('disk', 'data', 'initial-admin-password').trim()
 
@@ -98,7 +98,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     expect(database.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   })
 
-  test('loses no password reset that was asked for meanwhile', async () => {
+  test('loses no password reset requested during it', async () => {
     const smtp = await startSmtp()
     const disk = smallDisk(here.path('disk'), 40)
     cleanUp.push(disk.unmount)
@@ -114,7 +114,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     await smtp.stop()
   })
 
-  test('is told at the first start, which works once there is room', async () => {
+  test('is reported at the first start, which works once there is room', async () => {
     const disk = smallDisk(here.path('disk'), 8)
     cleanUp.push(disk.unmount)
     disk.fill()
@@ -125,7 +125,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     await panel.stop()
   })
 
-  test('takes no backup, and keeps no half of one', async () => {
+  test('allows no backup, and leaves no partial one', async () => {
     const disk = smallDisk(here.path('disk'), 40)
     cleanUp.push(disk.unmount)
     await (await here.serve([...PLAIN, ...IN])).stop()
@@ -135,7 +135,7 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     expect(readdirSync(here.path('disk', 'data', 'backups'))).toEqual([])
   })
 
-  test('under the log costs lines, and the panel nothing', async () => {
+  test('under the log costs log lines, and nothing else', async () => {
     const disk = smallDisk(here.path('disk'), 2)
     cleanUp.push(disk.unmount)
     const panel = await here.serve(PLAIN, { ...NO_LIMITS, NCP_LOG_FILE: 'disk/ncp.log' })
@@ -148,8 +148,8 @@ describe.skipIf(!canMount)('a disk that is full', () => {
   })
 })
 
-describe.skipIf(!canMount)('a data directory that can not be written', () => {
-  test('is told, to a panel and to a command', async () => {
+describe.skipIf(!canMount)('a data directory that cannot be written to', () => {
+  test('is reported, to a panel and to a command', async () => {
     await (await here.serve(PLAIN)).stop()
     cleanUp.push(makeReadOnly(here.inData()))
     const message =
@@ -160,7 +160,7 @@ describe.skipIf(!canMount)('a data directory that can not be written', () => {
 })
 
 describe('a database that another program has locked', () => {
-  test('is read all the same; writes wait, then get 503, and go on afterwards', async () => {
+  test('is still read; writes wait, then get 503, and continue afterwards', async () => {
     const panel = await here.serve(PLAIN, NO_LIMITS)
     const as = await loggedIn(panel)
     using other = new Database(here.inData('ncp.db'))
@@ -179,7 +179,7 @@ describe('a database that another program has locked', () => {
     expect(await keyNames(panel, as)).toEqual(['patient'])
   })
 
-  test('for itself alone is told at the start', async () => {
+  test('exclusively is reported at the start', async () => {
     await (await here.serve(PLAIN)).stop()
     using other = new Database(here.inData('ncp.db'))
     other.run('PRAGMA locking_mode = EXCLUSIVE')
@@ -195,14 +195,14 @@ describe('a database that is', () => {
   })
   const RESTORE = "restore a backup with 'ncp backup restore'"
 
-  test('no database is told, and left as it is', async () => {
+  test('not a database is reported, and left unchanged', async () => {
     const text = 'not a database, but long enough to be read as if it were one. '.repeat(100)
     writeFileSync(here.inData('ncp.db'), text)
     expect(await start()).toBe(`ncp: data/ncp.db is damaged (file is not a database): ${RESTORE}\n`)
     expect(here.read('data', 'ncp.db')).toBe(text)
   })
 
-  test('damaged inside is told at the start, and can be replaced by a backup', async () => {
+  test('damaged inside is reported at the start, and can be replaced by a backup', async () => {
     expect((await here.run(['backup', 'create'])).exitCode).toBe(0)
     overwritePages(here.inData('ncp.db'))
     expect(await start()).toBe(`ncp: data/ncp.db is damaged (database disk image is malformed): ${RESTORE}\n`)
@@ -215,7 +215,7 @@ describe('a database that is', () => {
     await panel.stop()
   })
 
-  test.each(['gone', 'empty'])('%s does not become a new one without a word', async (how) => {
+  test.each(['gone', 'empty'])('%s is not silently replaced by a new one', async (how) => {
     rmSync(here.inData('ncp.db'))
     if (how === 'empty') writeFileSync(here.inData('ncp.db'), '')
     const message = `ncp: data/ncp.db is gone, or empty: ${RESTORE}\n`
@@ -236,7 +236,7 @@ function overwritePages(path: string): void {
 }
 
 describe('a secret that is', () => {
-  test('missing is told, with the database of its seeds there, and not made anew', async () => {
+  test('missing while the database holds seeds is reported, and not recreated', async () => {
     await (await here.serve(PLAIN)).stop()
     rmSync(here.inData('totp.key'))
     expect(await start()).toBe('ncp: the secret data/totp.key is missing: restore it from a backup\n')
@@ -245,7 +245,7 @@ describe('a secret that is', () => {
 })
 
 describe.skipIf(!canFakeTime)('a clock that', () => {
-  test('is put back a day neither locks anybody out nor ends a session', async () => {
+  test('is set back a day neither locks users out nor ends a session', async () => {
     const clock = wrongClock(here.path('clock'))
     const panel = await here.serve(PLAIN, { ...clock.environment, NCP_LIMIT_LOGIN: '3' })
     const as = await loggedIn(panel)
@@ -267,7 +267,7 @@ describe.skipIf(!canFakeTime)('a clock that', () => {
     await panel.stop()
   })
 
-  test('jumps ahead and back ends what has expired meanwhile, and deletes nobody’s keys, sites or audit entries', async () => {
+  test('jumps ahead and back ends what expired in between, and deletes no key, site or audit entry', async () => {
     const clock = wrongClock(here.path('clock'))
     const panel = await here.serve(PLAIN, { ...clock.environment, ...NO_LIMITS })
     const as = await loggedIn(panel)
@@ -284,8 +284,8 @@ describe.skipIf(!canFakeTime)('a clock that', () => {
   })
 })
 
-describe('a mail server that is away', () => {
-  test('delays its mails and nothing else, over a restart too', async () => {
+describe('an unreachable mail server', () => {
+  test('delays its emails and nothing else, even across a restart', async () => {
     const smtp = await startSmtp()
     const { port } = smtp.at()
     await smtp.stop()
@@ -307,7 +307,7 @@ describe('a mail server that is away', () => {
 })
 
 describe('file descriptors that run out', () => {
-  test('keep new connections waiting, and open ones and the database at work', async () => {
+  test('keep new connections waiting, while open ones and the database keep working', async () => {
     const panel = await here.serve(PLAIN, NO_LIMITS)
     const as = await loggedIn(panel)
     const connections: Socket[] = []

@@ -161,7 +161,7 @@ function triggersOf(backup: string): { name: string; sql: string }[] {
 
 const dropTriggers = (backup: string) => triggersOf(backup).map(({ name }) => `DROP TRIGGER ${name}`)
 
-test.each(forgeries)('a backup with %s is told, not restored, and leaves what is there', async (_, message, forge) => {
+test.each(forgeries)('a backup with %s is reported, not restored, and changes nothing', async (_, message, forge) => {
   const forged = here.path('forged')
   rmSync(forged, { recursive: true, force: true })
   cpSync(here.path(good), forged, { recursive: true })
@@ -178,7 +178,7 @@ test.each(forgeries)('a backup with %s is told, not restored, and leaves what is
   expect(await succeed('user', 'list')).toContain('ada@example.com')
 })
 
-test('a backup that was not tampered with is good', async () => {
+test('a backup without tampering is accepted', async () => {
   expect(await succeed('backup', 'verify', good)).toContain('is good')
 })
 

@@ -40,8 +40,8 @@ function meddle(sql: string): void {
   database.run(sql)
 }
 
-describe('a panel that is well', () => {
-  test('tells each check to whoever asks for them, and only a word to others', async () => {
+describe('a healthy panel', () => {
+  test('reports each check on request, and otherwise only one word', async () => {
     const names = ['service', 'database', 'migrations', 'disk', 'certificate', 'outbox']
     const checks = Object.fromEntries(names.map((name) => [name, OK]))
     for (const path of ['/readyz?verbose', '/readyz?verbose=true']) {
@@ -52,7 +52,7 @@ describe('a panel that is well', () => {
     expect((await readiness('/readyz?verbos'))[0]).toBe(422)
   })
 
-  test('makes ncp health end with 0', async () => {
+  test('makes ncp health exit with 0', async () => {
     const { exitCode, stdout, stderr } = await health()
     expect([exitCode, stderr]).toEqual([0, ''])
     expect(stdout.split('\n')).toContain('database\tok')
@@ -65,7 +65,7 @@ describe('a panel that is well', () => {
 })
 
 describe('a warning', () => {
-  test('of mails that can not be sent stops no request', async () => {
+  test('about undeliverable emails stops no request', async () => {
     const long = Date.now() - DAY_MS
     meddle(
       `INSERT INTO jobs (kind, payload, attempts, created_at, next_attempt_at, expires_at)
@@ -86,7 +86,7 @@ describe('a warning', () => {
     // Half a day from where one number becomes the next.
     [4.5, 'expires in 5 days'],
     [-1, 'has expired'],
-  ])('of a certificate with %d days left', async (days, reason) => {
+  ])('about a certificate with %d days left', async (days, reason) => {
     const directory = `pair${days}`
     mkdirSync(here.path(directory))
     const made = await ownCertificate(here.path(directory), createTestClock())
@@ -103,7 +103,7 @@ describe('a warning', () => {
 })
 
 describe('a failure', () => {
-  test('of a database that a newer version has migrated is 503, by name, and 1 from ncp health', async () => {
+  test('of a database migrated by a newer version is 503 with its name, and makes ncp health exit with 1', async () => {
     meddle("INSERT INTO schema_migrations VALUES ('9999_future', 'x', 0)")
     const [status, { data, error, message }] = await readiness()
     expect([status, data, error]).toEqual([503, null, 'service unavailable'])
@@ -119,7 +119,7 @@ describe('a failure', () => {
     expect((await readiness())[0]).toBe(200)
   })
 
-  test('of a database that does not answer is 503, and passes with it', async () => {
+  test('of a database that does not answer is 503, and clears with it', async () => {
     meddle('ALTER TABLE schema_migrations RENAME TO gone')
     const [status, { message }] = await readiness()
     expect([status, message]).toEqual([503, expect.stringContaining('database does not answer')])
@@ -127,7 +127,7 @@ describe('a failure', () => {
     expect((await readiness())[0]).toBe(200)
   })
 
-  test('to find a panel at all ends ncp health with 1', async () => {
+  test('to reach a panel at all makes ncp health exit with 1', async () => {
     await panel.stop()
     const { exitCode, stderr } = await health()
     expect([exitCode, stderr]).toEqual([
@@ -137,7 +137,7 @@ describe('a failure', () => {
   })
 })
 
-test('ncp health wants to know the port', async () => {
+test('ncp health needs to know the port', async () => {
   const { exitCode, stderr } = await here.run(['health', '--port', '0'])
   expect([exitCode, stderr]).toEqual([3, 'ncp: --port: set the port that the panel listens on\n'])
 })

@@ -39,7 +39,7 @@ describe('a request', () => {
     return until('the line of the request', () => linesOf(panel.stderr()).find(({ requestId }) => requestId === id))
   }
 
-  test('is one line, with who called and how it went', async () => {
+  test('is one line, with the caller and the outcome', async () => {
     const line = await lineOf(await panel.send('GET', '/sites?limit=5', { as: key }))
     expect(Object.keys(line)).toEqual(
       'time level msg requestId method route status durationMs userId credential client'.split(' '),
@@ -58,7 +58,7 @@ describe('a request', () => {
     })
   })
 
-  test('is told by the pattern of its path, whatever was in the path', async () => {
+  test('is logged with the pattern of its path, whatever was in the path', async () => {
     const missing = await lineOf(await panel.send('GET', '/sites/424242', { as: token }))
     expect(missing).toMatchObject({ route: '/api/v1/sites/:id', status: 404, credential: 'jwt' })
     const unknown = await lineOf(await panel.send('DELETE', `/sites/1/${key}`, { as: token }))
@@ -66,7 +66,7 @@ describe('a request', () => {
     expect(panel.stderr()).not.toContain('424242')
   })
 
-  test('is told of also when it is refused before it is routed', async () => {
+  test('is also logged when it is refused before routing', async () => {
     const refused = await lineOf(await panel.send('GET', '/auth/me', { as: 'nonsense' }))
     expect(refused).toMatchObject({ status: 401, userId: null, credential: 'none', rejected: 'unknown' })
     let last = await panel.send('GET', '/nowhere')
@@ -74,7 +74,7 @@ describe('a request', () => {
     expect(await lineOf(last)).toMatchObject({ status: 429, route: 'none' })
   })
 
-  test('of a balancer that asks for health is not worth a line', async () => {
+  test('from a load balancer’s health check is not logged', async () => {
     const probe = await panel.request('/readyz')
     await lineOf(await panel.send('GET', '/auth/me', { as: token }))
     expect(panel.stderr()).not.toContain(probe.headers.get('x-request-id') ?? '-')
@@ -210,7 +210,7 @@ describe('an installation full of secrets', () => {
   const contains = (text: string, secret: string) =>
     new RegExp(`(?<![\\w-])${RegExp.escape(secret)}(?![\\w-])`).test(text)
 
-  test('shows none of them in its log, however much went wrong', () => {
+  test('keeps them all out of its log, whatever goes wrong', () => {
     const lines = linesOf(output)
     expect(lines.filter(({ level }) => level === 'error').length).toBeGreaterThanOrEqual(3)
     expect(lines.filter(({ msg }) => msg === 'request').length).toBeGreaterThan(15)
@@ -223,7 +223,7 @@ describe('an installation full of secrets', () => {
     expect(output).not.toMatch(/\$argon2id|params: |[0-9a-f]{64}/)
   })
 
-  test('shows none of them in its database', () => {
+  test('keeps them all out of its database', () => {
     expect(database).toContain('ada@example.com')
     for (const [name, secret] of Object.entries(secrets)) {
       expect([name, contains(database, secret)]).toEqual([name, false])
@@ -238,7 +238,7 @@ describe('NCP_LOG_FILE', () => {
   })
   afterAll(() => here.remove())
 
-  test('takes the log, to the last request before the end', async () => {
+  test('receives the log, down to the last request before the end', async () => {
     const panel = await here.serve([], { NCP_LOG_FILE: 'ncp.log' })
     const answer = await panel.send('GET', '/nowhere')
     expect(await panel.stop()).toBe(0)
@@ -248,7 +248,7 @@ describe('NCP_LOG_FILE', () => {
     expect(ids).toContain(answer.headers.get('x-request-id'))
   })
 
-  test('that cannot be opened is told before anything is made', async () => {
+  test('that cannot be opened is reported before anything is created', async () => {
     const environment = { NCP_LOG_FILE: 'no/such/place/ncp.log', NCP_DATA: 'unmade' }
     const { exitCode, stderr } = await here.run(['serve', '--port', '0'], { environment })
     expect([exitCode, stderr]).toEqual([3, 'ncp: NCP_LOG_FILE: cannot open no/such/place/ncp.log (ENOENT)\n'])

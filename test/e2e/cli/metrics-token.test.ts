@@ -40,7 +40,7 @@ async function statusFromElsewhere(...lines: string[]): Promise<string> {
   return new Response(child.stdout).text()
 }
 
-test('is what a scrape sends as Prometheus does, and then gets the metrics, also beyond loopback', async () => {
+test('is sent by Prometheus in a scrape, which then gets the metrics, even beyond loopback', async () => {
   const response = await scrape(right)
   expect([response.status, response.headers.get('content-type')]).toEqual([
     200,
@@ -72,7 +72,7 @@ describe('without the token', () => {
     expect(await statusFromElsewhere(...lines)).toBe('401')
   })
 
-  test('the challenge says what to send, and nothing of the panel', async () => {
+  test('the challenge says what to send, and reveals nothing about the panel', async () => {
     for (const [headers, challenge] of [
       [{}, 'Bearer realm="ncp metrics"'],
       [{ authorization: 'Bearer wrong' }, 'Bearer realm="ncp metrics", error="invalid_token"'],
@@ -85,13 +85,13 @@ describe('without the token', () => {
     }
   })
 
-  test('a query does no harm beside the right header, and an odd request is 401 too', async () => {
+  test('a query string does no harm beside the right header, and a malformed request is 401 too', async () => {
     expect((await scrape(right, '?access_token=x')).status).toBe(200)
     expect(await sendRaw(url, 'GET //[ HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 401 ')
     expect((await fetch(new URL('/', url), { headers: right })).status).toBe(404)
   })
 
-  test('is 429 after ten tries in a minute from an address, counted in the metrics; the right token still gets through', async () => {
+  test('is 429 after ten attempts in a minute from one address, counted in the metrics; the right token still gets through', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 12; count++) statuses.push((await scrape({ authorization: 'Bearer wrong' })).status)
     expect(statuses.at(-1)).toBe(429)
@@ -101,7 +101,7 @@ describe('without the token', () => {
   })
 })
 
-test('is shown nowhere: not in the configuration, in a log, in the metrics or in an error', async () => {
+test('is shown nowhere: not in the configuration, a log, the metrics or an error', async () => {
   const environment = { NCP_METRICS_TOKEN_FILE: here.path('token') }
   const shown = await here.run(['config', 'show', '--json'], { environment })
   expect(JSON.parse(shown.stdout).metrics_token).toEqual({ hidden: true, origin: 'NCP_METRICS_TOKEN_FILE' })
@@ -111,7 +111,7 @@ test('is shown nowhere: not in the configuration, in a log, in the metrics or in
   }
 })
 
-test('is required beyond this machine: the panel does not start without, and says why', async () => {
+test('is required beyond this machine: without it the panel refuses to start, and says why', async () => {
   const { exitCode, stderr } = await here.run(['serve', '--port', '0', '--data', 'other'], {
     environment: { NCP_METRICS_PORT: '0', NCP_METRICS_HOST: '0.0.0.0' },
   })

@@ -41,7 +41,7 @@ async function sampleOf(name: string, labels: Record<string, string> = {}): Prom
   return found[0]?.value
 }
 
-test('are for this machine alone, in the text format, and nowhere on the port of the API', async () => {
+test('are available only on this machine, in the text format, and never on the port of the API', async () => {
   expect(new URL(url).hostname).toBe('127.0.0.1')
   const response = await fetch(url)
   expect(response.headers.get('content-type')).toStartWith('text/plain; version=0.0.4')
@@ -69,7 +69,7 @@ test('count requests by route, status and credential', async () => {
   expect(await sampleOf('ncp_http_request_duration_seconds_sum', duration)).toBeGreaterThan(0.001)
 })
 
-test('do not grow with what clients invent, and count refusals', async () => {
+test('do not grow with invented paths, and count refusals', async () => {
   const before = (await scrape()).length
   let refused = 0
   for (let number = 0; number < 30; number++) {
@@ -84,7 +84,7 @@ test('do not grow with what clients invent, and count refusals', async () => {
   expect(await sampleOf('ncp_rate_limited_total', { policy: 'anonymous' })).toBe(refused)
 })
 
-test('tell of the process, the database, the certificate and the outbox', async () => {
+test('cover the process, the database, the certificate and the outbox', async () => {
   const text = await (await fetch(url)).text()
   expect(text).toContain(`ncp_build_info{version="0.1.0",bun="${Bun.version}"} 1`)
   for (const [name, least] of [
@@ -110,8 +110,8 @@ test('tell of the process, the database, the certificate and the outbox', async 
   }
 })
 
-describe('a port of metrics that is taken', () => {
-  test('is told, and the panel does not start', async () => {
+describe('a metrics port in use', () => {
+  test('is reported, and the panel does not start', async () => {
     const { exitCode, stderr } = await here.run(['serve', '--port', '0', '--data', 'other'], {
       environment: { NCP_METRICS_PORT: new URL(url).port },
     })
@@ -134,7 +134,7 @@ describe('deploy/', () => {
     ...dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [`panel ${title}`, expr])),
   ] as [string, string][]
 
-  test('asks for metrics and labels that the panel has', async () => {
+  test('uses only metrics and labels that the panel has', async () => {
     const samples = await scrape()
     expect(expressions.length).toBeGreaterThan(20)
     for (const [where, expression] of expressions) {
@@ -155,7 +155,7 @@ describe('deploy/', () => {
     }
   })
 
-  test('has an alert for each thing that an operator must know, with a summary', () => {
+  test('has an alert, with a summary, for each condition an operator must know', () => {
     expect(rules.length).toBeGreaterThan(8)
     for (const { alert, annotations } of rules)
       expect([alert, annotations.summary]).toEqual([alert, expect.any(String)])

@@ -38,7 +38,7 @@ function firstVersion(): void {
 
 const run = (...args: string[]) => here.run(['migrate', ...args])
 
-test('an installation of the first version is brought up by ncp migrate up, with every row', async () => {
+test('an installation of the first version is upgraded by ncp migrate up, with every row', async () => {
   firstVersion()
   const before = await run('status')
   expect(before.exitCode).toBe(0)
@@ -70,7 +70,7 @@ test('an installation of the first version is brought up by ncp migrate up, with
   for (const state of after) expect(state).toMatchObject({ applied_at: expect.any(String), known: true })
 })
 
-test('ncp serve does the same at its start, and then serves what was there', async () => {
+test('ncp serve does the same at its start, and then serves the existing data', async () => {
   firstVersion()
   const panel = await here.serve(['--no-tls'])
   expect(readdirSync(here.inData())).toContain(`ncp.db.before-${migrations[1]?.name}`)
@@ -89,7 +89,7 @@ test('ncp serve does the same at its start, and then serves what was there', asy
   expect([up.exitCode, up.stderr]).toEqual([1, 'ncp: a panel or another command is using ./data; stop it first\n'])
 })
 
-test('a database of a newer version is refused in words, by every command, and left as it is', async () => {
+test('a database of a newer version is refused by every command with an explanation, and left unchanged', async () => {
   await (await here.serve()).stop()
   {
     using database = new Database(here.inData('ncp.db'))
@@ -114,7 +114,7 @@ test('a database of a newer version is refused in words, by every command, and l
   expect(status.stdout).toContain(LAST)
 })
 
-test('of no panel there is nothing to tell', async () => {
+test('without a panel there is no status', async () => {
   const { exitCode, stderr } = await run('status')
   expect([exitCode, stderr]).toEqual([3, expect.stringContaining('there is no panel in')])
 })

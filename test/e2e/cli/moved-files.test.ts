@@ -65,13 +65,13 @@ async function putSavedInPlace(): Promise<void> {
   expect([names[0], names.at(-1)]).toEqual(['before', 'after'])
 }
 
-describe('a log and its index that were deleted', () => {
+describe('a deleted log and index', () => {
   const remove = () => {
     rmSync(here.inData('ncp.db-wal'))
     rmSync(here.inData('ncp.db-shm'))
   }
 
-  test('stop changes and readiness, and what was confirmed is saved', async () => {
+  test('stop changes and readiness, and everything confirmed is saved', async () => {
     remove()
     await expectNoChanges(['data/ncp.db-wal is gone', 'data/ncp.db-shm is gone'])
     panel.signal('SIGKILL')
@@ -79,21 +79,21 @@ describe('a log and its index that were deleted', () => {
     await putSavedInPlace()
   })
 
-  test('lose nothing at an orderly end', async () => {
+  test('lose nothing at an orderly stop', async () => {
     remove()
     await expectNoChanges(['data/ncp.db-wal is gone', 'data/ncp.db-shm is gone'])
     await panel.stop()
     expect(keyNames(here.inData('ncp.db'))).toContain('before')
   })
 
-  test('are noticed by a readiness check, before anybody writes', async () => {
+  test('are noticed by a readiness check, before any write', async () => {
     remove()
     expect(await readiness()).toEqual([503, REASON])
   })
 })
 
-describe('a database in whose place there is another file', () => {
-  test('stops changes and readiness, is left alone, and what was confirmed is saved', async () => {
+describe('a database replaced by another file', () => {
+  test('stops changes and readiness, is left alone, and everything confirmed is saved', async () => {
     copyFileSync(here.inData('ncp.db'), here.path('other'))
     renameSync(here.path('other'), here.inData('ncp.db'))
     const { ino, mtimeMs } = statSync(here.inData('ncp.db'))

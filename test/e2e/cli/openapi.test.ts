@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => here.remove())
 
-test('prints the very bytes that a panel serves', async () => {
+test('prints exactly the bytes that a panel serves', async () => {
   const panel = await here.serve()
   const served = await (await panel.request('/api/docs/openapi.yaml')).text()
   expect(served).toStartWith('openapi: 3.1.0\n')
@@ -35,7 +35,7 @@ test('reads no configuration and creates nothing', async () => {
   expect(readdirSync(here.directory)).toEqual(['ncp'])
 })
 
-test('takes a reader that goes away for no error', () => {
+test('treats a reader that goes away as no error', () => {
   const script = 'set -o pipefail; ./ncp openapi | head -1; echo $?'
   const { stdout, stderr } = Bun.spawnSync(['bash', '-c', script], {
     cwd: here.directory,

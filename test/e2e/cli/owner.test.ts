@@ -45,7 +45,7 @@ test.each<[string, string, ...string[]]>([
   ['cert', 'renew'],
   ['backup', 'create'],
   ['migrate', 'up'],
-])('ncp %s %s leaves nothing behind that the panel could not read', async (group, name, ...options: string[]) => {
+])('ncp %s %s leaves no file that the panel could not read', async (group, name, ...options: string[]) => {
   const command = [group, name, ...options]
   const environment = { NCP_BACKUP_DIR: 'backups' }
   const { exitCode, stderr } = await here.run(command, { environment })
@@ -54,7 +54,7 @@ test.each<[string, string, ...string[]]>([
   expect(foreign).toEqual([])
 })
 
-test('nor does a backup that is put back', async () => {
+test('nor does a restored backup', async () => {
   const environment = { NCP_BACKUP_DIR: 'backups' }
   const [name = ''] = readdirSync(here.path('backups'))
   const { exitCode, stderr } = await here.run(['backup', 'restore', name], { environment })
@@ -64,7 +64,7 @@ test('nor does a backup that is put back', async () => {
 })
 
 // Only root can be led anywhere that the owner could not go by itself.
-describe.skipIf(process.getuid?.() !== 0)('root is led nowhere by a link that the owner of the data put there', () => {
+describe.skipIf(process.getuid?.() !== 0)('root follows no link that the data’s owner planted', () => {
   const COMMANDS = [
     ['user', 'list'],
     ['audit', 'verify'],

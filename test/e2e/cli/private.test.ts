@@ -28,7 +28,7 @@ describe('a key of the panel', () => {
     ['jwt.key', 0o644],
     ['totp.key', 0o604],
     ['jwt.key', 0o660],
-  ])('%s with mode %o is refused, by a panel and by a command, until it is mended', async (name, mode) => {
+  ])('%s with mode %o is refused by a panel and by a command until it is fixed', async (name, mode) => {
     await started()
     chmodSync(here.inData(name), mode)
     const written = mode.toString(8).padStart(4, '0')
@@ -43,14 +43,14 @@ describe('a key of the panel', () => {
     expect(await started()).toBe(0)
   })
 
-  test('may be read by a group, such as that of backups', async () => {
+  test('may be readable by a group, such as one for backups', async () => {
     await started()
     chmodSync(here.inData('jwt.key'), 0o640)
     expect(await started()).toBe(0)
   })
 })
 
-test('a data directory that everybody can write is refused; one that everybody can read is not', async () => {
+test('a data directory that every user can write to is refused; one that every user can read is not', async () => {
   await started()
   chmodSync(here.inData(), 0o777)
   const { exitCode, stderr } = await start()
@@ -62,7 +62,7 @@ test('a data directory that everybody can write is refused; one that everybody c
   expect(await started()).toBe(0)
 })
 
-describe('a secret in a file of the operator', () => {
+describe('a secret in an operator’s file', () => {
   const MAIL = { NCP_MAIL_FROM: 'panel@example.com', NCP_PUBLIC_URL: 'https://panel.example.com' }
   const secretIn = (directory: string, mode: number) => {
     const path = join(directory, 'smtp-url')
@@ -71,7 +71,7 @@ describe('a secret in a file of the operator', () => {
     return { ...MAIL, NCP_SMTP_URL_FILE: path }
   }
 
-  test('that everybody can read is refused', async () => {
+  test('that every user can read is refused', async () => {
     const directory = mkdtempSync('/var/tmp/ncp-test-')
     cleanUp.push(() => rmSync(directory, { recursive: true }))
     chmodSync(directory, 0o755)
@@ -83,11 +83,11 @@ describe('a secret in a file of the operator', () => {
     expect(await started(secretIn(directory, 0o640))).toBe(0)
   })
 
-  test('is private in a directory that nobody else can enter', async () => {
+  test('is private in a directory that no other user can enter', async () => {
     expect(await started(secretIn(here.directory, 0o644))).toBe(0)
   })
 
-  test('of systemd is as systemd makes it', async () => {
+  test('of systemd may have the mode that systemd gives it', async () => {
     const credentials = here.path('credentials')
     mkdirSync(credentials, { mode: 0o750 })
     writeFileSync(join(credentials, 'smtp_url'), 'smtp://127.0.0.1:1', { mode: 0o440 })
@@ -95,7 +95,7 @@ describe('a secret in a file of the operator', () => {
   })
 })
 
-test('a key of a given certificate that everybody can read is refused', async () => {
+test('a configured certificate’s key that every user can read is refused', async () => {
   await (await here.serve()).stop()
   const directory = mkdtempSync('/var/tmp/ncp-test-')
   cleanUp.push(() => rmSync(directory, { recursive: true }))
@@ -111,7 +111,7 @@ test('a key of a given certificate that everybody can read is refused', async ()
   expect((await here.run(['config', 'validate'], { environment })).exitCode).toBe(0)
 })
 
-test.skipIf(!canMount)('a disk with little room is told at the start', async () => {
+test.skipIf(!canMount)('low disk space is reported at the start', async () => {
   const disk = smallDisk(here.path('disk'), 8)
   cleanUp.push(disk.unmount)
   const panel = await here.serve([...PLAIN, '--data', 'disk/data'])

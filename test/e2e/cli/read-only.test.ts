@@ -94,7 +94,7 @@ describe.skipIf(!canFailDisk)('a file system that goes read-only', () => {
   })
 })
 
-describe.skipIf(!canTrace)('a file system that takes writes again', () => {
+describe.skipIf(!canTrace)('a file system that becomes writable again', () => {
   test('is written to again, without a restart', async () => {
     mkdirSync(here.path('disk'))
     const panel = await here.serve(SERVE, NO_LIMITS)

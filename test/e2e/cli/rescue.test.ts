@@ -52,7 +52,7 @@ test('key list shows the keys of a user, and key revoke ends one', async () => {
   await fails(1, 'no user has the email', 'key', 'list', 'nobody@example.com')
 })
 
-test('key list shows what a key is limited to', async () => {
+test('key list shows the limits of a key', async () => {
   const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
   const { data: own } = await panel.send<{ user: { id: number } }>('GET', '/auth/me', { as: token })
   const { data: subscription } = await panel.send<{ id: number }>('POST', '/admin/subscriptions', {
@@ -81,7 +81,7 @@ test('key list shows what a key is limited to', async () => {
   expect(await run('key', 'revoke', `${made.data.id}`)).toBe(listed)
 })
 
-test('session revoke-all ends the sessions of one user, or of everybody', async () => {
+test('session revoke-all ends the sessions of one user, or of all users', async () => {
   expect(await run('session', 'revoke-all', EMAIL)).toBe('1 session ended')
   expect(await me(token)).toBe(401)
   const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
@@ -120,7 +120,7 @@ test('user set-email moves a user who lost the mailbox', async () => {
   await run('user', 'set-email', moved, '--new', EMAIL)
 })
 
-test('user delete takes a user with everything, and never the last administrator', async () => {
+test('user delete deletes a user with everything, but never the last administrator', async () => {
   await fails(2, 'add --yes', 'user', 'delete', EMAIL)
   expect(await me(token)).toBe(200)
   expect(await run('user', 'delete', EMAIL, '--yes')).toMatch(/^\d+\tada@example\.com\tcustomer\tdeleted\t-$/)
@@ -129,7 +129,7 @@ test('user delete takes a user with everything, and never the last administrator
   await fails(1, 'last active administrator', 'user', 'delete', 'admin@localhost', '--yes')
 })
 
-test('a demo has no place among real users', async () => {
+test('a demo is refused among real users', async () => {
   await run('user', 'create', '--email', 'real@example.com', '--password-stdin')
   // A second panel would be refused for being one.
   await panel.stop()

@@ -13,7 +13,7 @@ afterEach(() => here.remove())
 
 const serve = () => here.run(['serve', '--port', '0', '--no-tls'])
 
-test('a second panel is refused in words, and the first goes on', async () => {
+test('a second panel is refused with an explanation, and the first continues', async () => {
   const panel = await here.serve(['--no-tls'])
   const { exitCode, stdout, stderr } = await serve()
   expect([exitCode, stdout, stderr]).toEqual([
@@ -25,7 +25,7 @@ test('a second panel is refused in words, and the first goes on', async () => {
   expect(await panel.stop()).toBe(0)
 })
 
-test('commands work beside a panel', async () => {
+test('commands work beside a running panel', async () => {
   const panel = await here.serve(['--no-tls'])
   expect((await here.run(['user', 'create', '--email', 'ada@example.com', '--name', 'Ada'])).exitCode).toBe(0)
   expect((await here.run(['user', 'list'])).stdout).toContain('ada@example.com')
@@ -34,7 +34,7 @@ test('commands work beside a panel', async () => {
 })
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'the next panel starts once the one before has ended by %s',
+  'the next panel starts once the previous one has ended by %s',
   async (signal) => {
     const panel = await here.serve(['--no-tls'])
     panel.signal(signal)

@@ -29,7 +29,7 @@ async function unit(...args: string[]): Promise<string> {
 }
 
 describe('systemd print', () => {
-  test('runs the program that is named', async () => {
+  test('runs the named program', async () => {
     expect(await unit('--binary', '/usr/local/bin/ncp')).toContain('\nExecStart=/usr/local/bin/ncp serve\n')
     expect(await unit('--binary', '/opt/100%/ncp')).toContain('\nExecStart=/opt/100%%/ncp serve\n')
   })
@@ -52,27 +52,27 @@ describe('systemd print', () => {
     expect(existsSync(here.path('refused'))).toBe(false)
   })
 
-  test('leaves the JIT alone, and the panel without any capability', async () => {
+  test('allows the JIT, and gives the panel no capability', async () => {
     const text = await unit()
     expect(text).not.toMatch(/^(MemoryDenyWriteExecute|LimitAS)=/m)
     expect(text).toMatch(/^CapabilityBoundingSet=$/m)
     expect(text).toMatch(/^AmbientCapabilities=$/m)
   })
 
-  test('dumps no memory, and reloads without a program of another package', async () => {
+  test('dumps no core, and reloads without a program of another package', async () => {
     const text = await unit()
     expect(text).toMatch(/^LimitCORE=0$/m)
     expect(text).toContain("\nExecReload=/bin/sh -c 'kill -HUP $MAINPID'\n")
   })
 
-  test.skipIf(!hasSystemd)('is a unit that systemd understands whole', async () => {
+  test.skipIf(!hasSystemd)('is a unit that systemd fully understands', async () => {
     // The program has to be there, and the place that the unit names may be empty on this machine.
     const text = (await unit('--binary', '/usr/local/bin/ncp')).replace('/usr/local/bin/ncp', here.path('ncp'))
     writeFileSync(here.path('ncp.service'), text)
     expect(analyze('verify', here.path('ncp.service'))).toEqual({ exitCode: 0, text: '' })
   })
 
-  test.skipIf(!hasSystemd)('exposes 1.2 of 10 at most', async () => {
+  test.skipIf(!hasSystemd)('has an exposure of at most 1.2 of 10', async () => {
     writeFileSync(here.path('ncp.service'), await unit())
     const options = ['--offline=true', `--threshold=${EXPOSURE}`]
     const { exitCode, text } = analyze('security', ...options, here.path('ncp.service'))
@@ -88,7 +88,7 @@ describe('systemd print', () => {
 })
 
 describe('systemd install', () => {
-  test('writes the unit, the user and a first configuration below a root, and keeps what was configured', async () => {
+  test('writes the unit, the user and a first configuration below a root, and keeps an existing configuration', async () => {
     const args = ['systemd', 'install', '--root', 'root', '--binary', '/usr/bin/ncp']
     const first = await here.run(args)
     expect([first.exitCode, first.stderr]).toEqual([0, ''])

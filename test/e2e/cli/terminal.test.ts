@@ -51,7 +51,7 @@ describe('a list', () => {
     expect((await here.run(['key', 'list', email])).stdout).toStartWith(`${keyId}\tncp_`)
   })
 
-  test('says that it is empty on a terminal, and nothing in a pipe', async () => {
+  test('says on a terminal that it is empty, and prints nothing in a pipe', async () => {
     const none = await screen(['backup', 'list'])
     expect(none.lines).toEqual(["No backups in data/backups: 'ncp backup create' creates one."])
     expect(await here.run(['backup', 'list'])).toMatchObject({ exitCode: 0, stdout: '' })
@@ -68,14 +68,14 @@ describe('a list', () => {
     expect((await here.run(['backup', 'list'])).stdout).toMatch(/^ncp-\w+\t\S+Z\t\d+ bytes\t\S+\n$/)
   })
 
-  test('is coloured on a terminal alone, and never with NO_COLOR', async () => {
+  test('is coloured only on a terminal, and never with NO_COLOR', async () => {
     expect((await screen(['user', 'list'])).raw).toContain('\x1b[1mID')
     expect((await screen(['user', 'list'], { environment: { NO_COLOR: '1' } })).raw).not.toContain('\x1b[')
     expect((await here.run(['user', 'list'], { environment: { FORCE_COLOR: '' } })).stdout).not.toContain('\x1b')
   })
 })
 
-describe('an act', () => {
+describe('an action', () => {
   test('says in a sentence what was done, and what it ended', async () => {
     const { email } = await customer('act@example.com')
     await panel.login(email, PASSWORD)
@@ -87,7 +87,7 @@ describe('an act', () => {
     expect(JSON.parse(json.lines.join(''))).toMatchObject({ email, status: 'active' })
   })
 
-  test('asks for a password on a terminal, and shows none of it', async () => {
+  test('asks for a password on a terminal, without echo', async () => {
     const { email } = await customer('typed@example.com')
     const password = 'nine silent herons at dusk'
     const typed = await screen(['user', 'passwd', email], {
@@ -99,7 +99,7 @@ describe('an act', () => {
   })
 })
 
-describe('an act that cannot be taken back', () => {
+describe('an action that cannot be undone', () => {
   test('is done after a yes, and not after a no', async () => {
     const { email } = await customer('delete@example.com')
     const no = await screen(['user', 'delete', email], { answers: [{ when: /permanently\?/, type: 'n' }] })
@@ -113,14 +113,14 @@ describe('an act that cannot be taken back', () => {
     expect(await emails()).not.toContain(email)
   })
 
-  test('is not done when the question is left with Ctrl-C', async () => {
+  test('is not done when the question is interrupted with Ctrl-C', async () => {
     const { email } = await customer('left@example.com')
     const left = await screen(['user', 'delete', email], { answers: [{ when: /permanently\?/, type: '\x03' }] })
     expect(left.exitCode).toBe(1)
     expect(await emails()).toContain(email)
   })
 
-  test('asks nothing with --yes, and a script that loses data must say so', async () => {
+  test('asks nothing with --yes, which a script that loses data must pass', async () => {
     const { email } = await customer('script@example.com')
     const refused = await here.run(['user', 'delete', email])
     expect([refused.exitCode, refused.stdout, refused.stderr.split('\n')]).toEqual([
@@ -136,7 +136,7 @@ describe('an act that cannot be taken back', () => {
     expect([done.exitCode, JSON.parse(done.stdout)]).toEqual([0, expect.objectContaining({ email, status: 'deleted' })])
   })
 
-  test('asks before a key is revoked, by its name and user, and a script revokes at once', async () => {
+  test('asks before a key is revoked, with its name and user; a script revokes at once', async () => {
     const { email, keyId } = await customer('revoke@example.com')
     const no = await screen(['key', 'revoke', `${keyId}`], { answers: [{ when: /cannot be undone/, type: 'n' }] })
     expect([no.exitCode, no.lines.join(' ')]).toEqual([1, expect.stringContaining(`of ${email}?`)])
@@ -144,7 +144,7 @@ describe('an act that cannot be taken back', () => {
     expect([revoked.exitCode, revoked.stdout]).toEqual([0, expect.stringContaining('\tCI\t')])
   })
 
-  test('asks before the second factor of a user is switched off, or the sessions of all users are ended', async () => {
+  test('asks before a user’s second factor is switched off, or the sessions of all users are ended', async () => {
     const { email } = await customer('ask@example.com')
     for (const args of [
       ['user', 'reset-2fa', email],
@@ -156,8 +156,8 @@ describe('an act that cannot be taken back', () => {
   })
 })
 
-describe('a text of others', () => {
-  test('is never printed raw: neither escape sequences nor what turns text round or hides it', async () => {
+describe('untrusted text', () => {
+  test('is never printed raw: no escape sequences, no characters that reorder or hide text', async () => {
     const { email, keyId } = await customer('hostile@example.com')
     {
       // As an older version, or another program, would have let it in.
@@ -220,8 +220,8 @@ test.each(['-v', '-V', '--version'])('%s prints the version', async (flag) => {
   expect([exitCode, stdout]).toEqual([0, (await here.run(['version'])).stdout])
 })
 
-describe('long work', () => {
-  test('shows how far it is on a terminal, and leaves nothing of that behind', async () => {
+describe('a long task', () => {
+  test('shows its progress on a terminal, and leaves nothing of it behind', async () => {
     const made = await screen(['backup', 'create'])
     expect(made.raw).toMatch(/Copying the database: \d[\d.]* \w+ of \d[\d.]* \w+/)
     const name = /ncp-\d{8}T\d{9}Z/.exec(made.lines.join())?.[0] ?? ''
@@ -236,7 +236,7 @@ describe('long work', () => {
     expect(restored.lines[0]).toStartWith(`restored ${name}`)
   })
 
-  test('says nothing of it in a pipe, or where a program reads', async () => {
+  test('shows none in a pipe, or in output meant for a program', async () => {
     expect((await here.run(['backup', 'verify'])).stderr).toBe('')
     expect((await here.run(['backup', 'create'])).stderr).toBe('')
     expect((await screen(['backup', 'create', '--json'])).raw).not.toContain('Copying')

@@ -136,7 +136,7 @@ async function installAnew(): Promise<void> {
 describe('an installation', () => {
   beforeEach(installAnew)
 
-  test('runs the other version, with its migration and all data; the one before and a backup are kept', async () => {
+  test('runs the other version, with its migration and all data; the previous program and a backup are kept', async () => {
     const file = publish('good', {})
     const { exitCode, stdout, stderr } = await upgrade(file)
     expect([exitCode, stderr]).toEqual([0, ''])
@@ -151,7 +151,7 @@ describe('an installation', () => {
     systemctl('stop')
   })
 
-  test('comes back as it was when the other version does not become ready', async () => {
+  test('is restored when the other version does not become ready', async () => {
     const file = publish('broken', { breaks: true })
     const before = migrations()
     const { exitCode, stderr } = await upgrade(file)
@@ -165,7 +165,7 @@ describe('an installation', () => {
     systemctl('stop')
   })
 
-  test('is not stopped for a version that can not migrate it, is damaged, or has no checksum', async () => {
+  test('is not stopped for a version that cannot migrate it, is damaged, or has no checksum', async () => {
     const pid = here.read('pid')
     const incapable = publish('incapable', { migration: 'INSERT INTO nowhere VALUES (1);' })
     expect(await upgrade(incapable)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nowhere') })
@@ -213,7 +213,7 @@ describe('without a service to upgrade', () => {
       'systemd does not answer',
     ],
     ['where it has no such unit', 'echo not-found', 'name the unit that runs the panel with --service'],
-  ])('%s, the command says so before it backs anything up', async (_, script, message) => {
+  ])('%s, the command says so before it makes a backup', async (_, script, message) => {
     const PATH = here.path('bin')
     if (script === undefined) rmSync(here.path('bin/systemctl'), { force: true })
     else writeFileSync(here.path('bin/systemctl'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
@@ -232,7 +232,7 @@ describe.skipIf(!canTrace)('an upgrade that is killed', () => {
       .map((call) => ({ ...call, args: call.args.replace(/^AT_FDCWD<.*?>, /, '').replaceAll(here.directory, '.') }))
       .filter(({ args }) => /["<]\.(\/ncp(\.next|\.previous)?)?[">]/.test(args))
 
-  test('leaves the one program or the other in its place at every moment, and the panel starts from it', async () => {
+  test('leaves one program or the other in place at every moment, and the panel starts from it', async () => {
     const file = publish('good', {})
     const command = ['./ncp', 'upgrade', file]
     await installAnew()
@@ -264,7 +264,7 @@ describe.skipIf(!canTrace)('an upgrade that is killed', () => {
     systemctl('stop')
   })
 
-  test('while it goes back is gone back from by hand, as the manual says', async () => {
+  test('while it rolls back can be rolled back by hand, as the manual says', async () => {
     await installAnew()
     const before = migrations()
     const command = ['./ncp', 'upgrade', publish('broken', { breaks: true })]

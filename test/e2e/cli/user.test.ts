@@ -67,7 +67,7 @@ async function customer(email: string) {
 }
 
 describe('user create', () => {
-  test('with a password on standard input makes a user who can log in at once', async () => {
+  test('with a password on standard input creates a user who can log in at once', async () => {
     const created = await account(
       ['create', '--email', 'Ada@Example.com', '--name', 'Ada', '--password-stdin'],
       PASSWORD,
@@ -83,12 +83,12 @@ describe('user create', () => {
     expect((await panel.login('ada@example.com', PASSWORD)).status).toBe(200)
   })
 
-  test('takes the newline that echo adds for the end of the password, not for a part of it', async () => {
+  test('treats the newline that echo adds as the end of the password, not as part of it', async () => {
     await done(['create', '--email', 'echo@example.com', '--password-stdin'], `${PASSWORD}\n`)
     expect((await panel.login('echo@example.com', PASSWORD)).status).toBe(200)
   })
 
-  test('without a password gives a token that activates the user through the API', async () => {
+  test('without a password prints a token that activates the user through the API', async () => {
     const invited = await account<Invited>(['create', '--email', 'grace@example.com', '--role', 'admin'])
     expect(invited).toMatchObject({ email: 'grace@example.com', name: 'grace@example.com', role: 'admin' })
     const { token } = invited.activation
@@ -98,14 +98,14 @@ describe('user create', () => {
     expect((await panel.send('GET', '/admin/users', { as: login.data.token })).status).toBe(200)
   })
 
-  test('prints a line a person can read', async () => {
+  test('prints a human-readable line', async () => {
     const stdout = await done(['create', '--email', 'plain@example.com'])
     expect(stdout).toMatch(
       /^\d+\tplain@example\.com\tcustomer\tactive\t-\nactivation token, valid for 24 hours: [\w-]{43}\n$/,
     )
   })
 
-  test('refuses an address that is taken, in any case', async () => {
+  test('refuses an address already in use, in any case', async () => {
     const message = 'ncp: email: another user has this address\n'
     expectFailure(await user(['create', '--email', 'ADMIN@localhost']), 1, message)
   })
@@ -114,7 +114,7 @@ describe('user create', () => {
     ['short', 'ncp: password: must be 8 to 256 characters\n'],
     ['', 'ncp: password: must be 8 to 256 characters\n'],
     ['password123', 'ncp: password: '],
-  ])('refuses the password %j and makes nobody', async (password, message) => {
+  ])('refuses the password %j and creates no user', async (password, message) => {
     expectFailure(await user(['create', '--email', 'weak@example.com', '--password-stdin'], password), 1, message)
     expect(emails()).not.toContain('weak@example.com')
   })
@@ -129,12 +129,12 @@ describe('user create', () => {
     [['create', '--email', 'x@example.com', '--password', PASSWORD]],
     [['create', '--email', 'x@example.com', `--password=${PASSWORD}`]],
     [['create', '--email', 'x@example.com', PASSWORD]],
-  ])('takes %j for a usage error and makes nobody', async (args) => {
+  ])('treats %j as a usage error and creates no user', async (args) => {
     expectFailure(await user(args), 2, "See 'ncp user create --help'.\n")
     expect(emails()).not.toContain('x@example.com')
   })
 
-  test('on a directory without a panel makes the administrator too, whom serve would no longer make', async () => {
+  test('on a directory without a panel also creates the administrator, which serve would no longer create', async () => {
     const data = here.path('fresh')
     const created = await here.run(['user', 'create', '--email', 'first@example.com', '--data', data])
     expect(created.exitCode).toBe(0)
@@ -148,7 +148,7 @@ describe('user create', () => {
 })
 
 describe('user list', () => {
-  test('gives all users as JSON and as lines, and no secret of theirs', async () => {
+  test('lists all users as JSON and as lines, without their secrets', async () => {
     const users = await account<Account[]>(['list'])
     const lines = (await done(['list'])).trim().split('\n')
     expect(users[0]).toEqual({
@@ -167,7 +167,7 @@ describe('user list', () => {
 })
 
 describe('user disable and enable', () => {
-  test('end a JWT and a key at the next request, and let the key in again, not the JWT', async () => {
+  test('end a JWT and a key at the next request; enabling restores the key, but not the JWT', async () => {
     const { email, token, key } = await customer('disable@example.com')
     expect(await account(['disable', email])).toMatchObject({ email, status: 'disabled' })
     expect([await me(token), await me(key)]).toEqual([401, 401])
@@ -178,7 +178,7 @@ describe('user disable and enable', () => {
     expect((await panel.login(email, PASSWORD)).status).toBe(200)
   })
 
-  test('never touch the last active administrator, but any other', async () => {
+  test('never disable the last active administrator, but any other', async () => {
     const users = await account<Account[]>(['list'])
     for (const { email, role } of users) if (role === 'admin' && email !== ADMIN) await done(['disable', email])
     const message = 'ncp: This is the last active administrator; make another one first\n'
@@ -193,7 +193,7 @@ describe('user disable and enable', () => {
 })
 
 describe('user passwd', () => {
-  test('ends the JWTs, refuses the old password, takes the new one, and leaves the key', async () => {
+  test('ends the JWTs, refuses the old password, accepts the new one, and leaves the key', async () => {
     const { email, token, key } = await customer('passwd@example.com')
     await done(['passwd', email, '--password-stdin'], `${NEW_PASSWORD}\n`)
     expect([await me(token), await me(key)]).toEqual([401, 200])
@@ -201,7 +201,7 @@ describe('user passwd', () => {
     expect((await panel.login(email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('refuses a bad password and leaves everything as it was', async () => {
+  test('refuses an invalid password and changes nothing', async () => {
     const { email, token } = await customer('rules@example.com')
     const refusal = await user(['passwd', email, '--password-stdin'], 'short')
     expectFailure(refusal, 1, 'ncp: password: must be 8 to 256 characters\n')
@@ -209,7 +209,7 @@ describe('user passwd', () => {
     expect((await panel.login(email, PASSWORD)).status).toBe(200)
   })
 
-  test('takes a password from nowhere but standard input', async () => {
+  test('reads a password only from standard input', async () => {
     const { email, token } = await customer('arguments@example.com')
     for (const args of [[NEW_PASSWORD], ['--password', NEW_PASSWORD], [`--password=${NEW_PASSWORD}`], ['-p', 'x']]) {
       expectFailure(await user(['passwd', email, ...args], NEW_PASSWORD), 2, "See 'ncp user passwd --help'.\n")
@@ -221,7 +221,7 @@ describe('user passwd', () => {
     expect(await me(token)).toBe(200)
   })
 
-  test('of the initial administrator removes the file with the first password', async () => {
+  test('of the initial administrator removes the file with the initial password', async () => {
     expect(existsSync(here.inData('initial-admin-password'))).toBe(true)
     await done(['passwd', ADMIN, '--password-stdin'], NEW_PASSWORD)
     expect(existsSync(here.inData('initial-admin-password'))).toBe(false)
@@ -250,7 +250,7 @@ describe('user reset-2fa', () => {
 
 describe('every command', () => {
   test.each(['passwd', 'disable', 'enable', 'reset-2fa'])(
-    '%s refuses an unknown user and a missing one',
+    '%s refuses an unknown user and a missing argument',
     async (name) => {
       const message = 'ncp: no user has the email nobody@example.com\n'
       expectFailure(await user([name, 'nobody@example.com']), 1, message)
@@ -259,7 +259,7 @@ describe('every command', () => {
   )
 
   test.each([[['list']], [['disable', ADMIN]]])(
-    'refuses a directory without a panel, and makes none (%j)',
+    'refuses a directory without a panel, and creates none (%j)',
     async (args) => {
       const data = here.path('mistyped')
       expectFailure(await here.run(['user', ...args, '--data', data]), 3, `ncp: --data: there is no panel in ${data}`)
@@ -267,7 +267,7 @@ describe('every command', () => {
     },
   )
 
-  test('refuses a bad configuration with 3, and an unknown command with 2', async () => {
+  test('exits with 3 for a bad configuration, and with 2 for an unknown command', async () => {
     const environment = { NCP_DATA: here.inData(), NCP_DATE: 'x' }
     expectFailure(
       await here.run(['user', 'list'], { environment }),

@@ -76,8 +76,8 @@ function storedKeys(): unknown[] {
 
 const UNKNOWN = /may or may not have been made; check before you repeat it$/
 
-describe.skipIf(!canTrace)('a sync of the log that fails', () => {
-  test('once refuses that change, writes the log anew and goes on', async () => {
+describe.skipIf(!canTrace)('a failed sync of the log', () => {
+  test('refuses that change, rewrites the log and continues', async () => {
     const store = await start()
     expect(await store.write('before')).toBe('written before')
     await store.fail({ thread: store.pid, when: '1' })
@@ -89,7 +89,7 @@ describe.skipIf(!canTrace)('a sync of the log that fails', () => {
     expect(storedKeys()).toEqual(expect.arrayContaining(['after', 'before']))
   })
 
-  test('again and again ends the process without another confirmation, and loses none from before', async () => {
+  test('that repeats ends the process without another confirmation, and loses nothing confirmed before', async () => {
     const store = await start()
     expect(await store.write('before')).toBe('written before')
     await store.fail()
@@ -106,7 +106,7 @@ describe.skipIf(!canTrace)('a sync of the log that fails', () => {
     expect(storedKeys()).toEqual(expect.arrayContaining(['after', 'before']))
   })
 
-  test('leaves a log that the next process writes anew and syncs before it builds on it', async () => {
+  test('leaves a log that the next process rewrites and syncs before it builds on it', async () => {
     const store = await start()
     await store.write('before')
     await store.fail()
@@ -134,7 +134,7 @@ describe.skipIf(!canTrace)('a sync of the log that fails', () => {
     expect(storedKeys()).toContain('before')
   })
 
-  test('is noticed of the thread that waits beside, where the next would succeed', async () => {
+  test('in the separate thread is noticed, even if the next would succeed', async () => {
     const store = await start('aside')
     const threads = await syncingThreads(store)
     expect(threads).toHaveLength(1)
@@ -162,8 +162,8 @@ async function syncingThreads(store: Awaited<ReturnType<typeof start>>): Promise
   }
 }
 
-describe.skipIf(!canTrace)('a sync of the database file that fails', () => {
-  test('once is noticed, and everything in the log is moved again', async () => {
+describe.skipIf(!canTrace)('a failed sync of the database file', () => {
+  test('is noticed, and the whole log is checkpointed again', async () => {
     const store = await start()
     await store.write('before')
     await store.fail({ path, thread: store.pid, when: '1' })
@@ -175,7 +175,7 @@ describe.skipIf(!canTrace)('a sync of the database file that fails', () => {
     expect(storedKeys()).toEqual(expect.arrayContaining(['after', 'before', 'much']))
   })
 
-  test('of which some pages were moved before cannot be proved, and ends the process with its log whole', async () => {
+  test('after a partial checkpoint cannot be repaired, and ends the process with its log intact', async () => {
     const store = await start()
     await store.write('before')
     {
@@ -195,7 +195,7 @@ describe.skipIf(!canTrace)('a sync of the database file that fails', () => {
     expect(storedKeys()).toEqual(expect.arrayContaining(['before', 'more', 'much']))
   })
 
-  test('at the end is told, and leaves the log', async () => {
+  test('at the end is reported, and leaves the log', async () => {
     const store = await start()
     await store.write('before')
     const stop = await store.fail({ path })

@@ -59,7 +59,7 @@ test('a key is found wherever it was planted', () => {
   expect(scan(planted)).toEqual(Object.keys(planted).sort())
 })
 
-test('what only looks like a key is let through', () => {
+test('text that only resembles a key is not reported', () => {
   const harmless = {
     'prefix.txt': `${key.slice(0, 20)}…\n`,
     'short.txt': `${key.slice(0, -1)}\n`,
@@ -71,7 +71,7 @@ test('what only looks like a key is let through', () => {
   expect(scan(harmless)).toEqual([])
 })
 
-test('the rule is the pattern that the OpenAPI document publishes', async () => {
+test('the rule matches the pattern that the OpenAPI document publishes', async () => {
   const pattern = String.raw`\bncp_[0-9a-f]{64}\b`
   const yaml = await (await fetch(`${panel.origin}/api/docs/openapi.yaml`)).text()
   const { rules } = await Bun.file(join(root, 'examples/secret-scanning/.secretlintrc.json')).json()

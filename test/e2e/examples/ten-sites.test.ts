@@ -71,7 +71,7 @@ test('creates ten sites, and waits exactly as long as each 429 says', async () =
   expect(await domains()).toEqual(ten)
 })
 
-test('run again, creates what is missing and nothing twice', async () => {
+test('run again, creates only the missing ones and nothing twice', async () => {
   const again = await run('example.com')
   expect([again.exitCode, again.stdout, again.stderr]).toEqual([0, '', ''])
   panel.clock.advance(60)
@@ -82,7 +82,7 @@ test('run again, creates what is missing and nothing twice', async () => {
   expect((await domains()).sort()).toEqual(ten.toSorted())
 })
 
-test('ends at any other error and says which, without the key', async () => {
+test('stops at any other error and reports it, without the key', async () => {
   const refused = await run('no_domain')
   expect([refused.exitCode, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toBe('validation error: domain: must be a full domain name, such as www.example.com\n')

@@ -72,7 +72,7 @@ test('is generated from the served document and compiles', async () => {
   expect(await build()).toMatchObject({ exitCode: 0, stdout: '' })
 })
 
-test('creates ten sites in spite of a low limit, and none twice', async () => {
+test('creates ten sites despite a low limit, and none twice', async () => {
   const first = await createTen()
   expect([first.exitCode, first.stderr]).toEqual([0, ''])
   const lines = Array.from({ length: 10 }, (_, index) => `site${index + 1}.example.com created, with PHP 8.4\n`)
@@ -81,14 +81,14 @@ test('creates ten sites in spite of a low limit, and none twice', async () => {
   expect(await createTen()).toMatchObject({ exitCode: 0, stdout: '', stderr: '' })
 })
 
-test('says what the panel says of a mistake', async () => {
+test('shows the panel’s message about a mistake', async () => {
   const { exitCode, stderr } = await bun('dist/ten-sites.js', 'no_domain')
   expect(exitCode).toBe(1)
   expect(stderr).toContain('validation error: domain: must be a full domain name, such as www.example.com')
   expect(stderr).not.toContain(key)
 })
 
-test('does not compile with what the panel would refuse', async () => {
+test('does not compile with a request that the panel would refuse', async () => {
   const mistakes = [
     `client.POST('/api/v1/sites', { body: { domian: 'a.example' } })`,
     `client.PATCH('/api/v1/sites/{id}', { params: { path: { id: 1 } }, body: { php_version: '5.6' } })`,

@@ -92,7 +92,7 @@ async function newWorld(): Promise<World> {
 }
 
 test(
-  'whatever happens to a user at one of them, all answer alike at once',
+  'all panels answer alike right after any change to a user at one of them',
   () => fuzz('coherence', round),
   TEST_TIMEOUT_MS,
 )

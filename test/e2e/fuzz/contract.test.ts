@@ -96,7 +96,7 @@ function createBodyCheck() {
 }
 
 test(
-  'every operation answers every request within its document, and never with a 500',
+  'every operation answers every request as documented, and never with a 500',
   () => fuzz('contract', round),
   TEST_TIMEOUT_MS,
 )

@@ -126,7 +126,7 @@ const stream = fc
   })
 
 test(
-  'any bytes get an answer that any stranger may have, or none, and the panel lives on',
+  'any bytes get either a response safe for a stranger or none, and the panel keeps running',
   () => fuzz('wire', round),
   TEST_TIMEOUT_MS,
 )

@@ -64,7 +64,7 @@ function load(port: number, { keepAlive }: { keepAlive: boolean }) {
   }
 }
 
-test('is taken at SIGHUP, again and again, without one failed request', async () => {
+test('is loaded on SIGHUP, again and again, without one failed request', async () => {
   const first = await issue('first')
   panel = await serveGiven({ ...NO_LIMIT, ...allWorkarounds })
   const { port } = panel
@@ -83,7 +83,7 @@ test('is taken at SIGHUP, again and again, without one failed request', async ()
   for (const { seen } of clients) expect(seen.size).toBe(4)
 })
 
-test('is taken by a port that is opened anew where the hand-over is turned off, and a bad one changes nothing', async () => {
+test('is loaded by reopening the port when the hand-over is turned off, and an invalid one changes nothing', async () => {
   await issue('closed')
   panel = await serveGiven({ NCP_DISABLE_WORKAROUNDS: 'port-handover' })
   const { port, stderr } = panel
@@ -103,7 +103,7 @@ test('is taken by a port that is opened anew where the hand-over is turned off, 
   expect(await servedCertificate(panel)).toBe(good)
 })
 
-test('changes nothing about the port being one panel’s alone', async () => {
+test('never lets a second panel share the port', async () => {
   await issue('alone')
   panel = await serveGiven()
   const next = await issue('alone-too')
@@ -114,7 +114,7 @@ test('changes nothing about the port being one panel’s alone', async () => {
   expect(second.exitCode).toBe(1)
 })
 
-test('that is bad changes nothing, and the log says why', async () => {
+test('that is invalid changes nothing, and the log says why', async () => {
   const good = await issue('good')
   panel = await serveGiven()
   const { stderr } = panel
@@ -155,7 +155,7 @@ test('of the panel’s own is renewed before it expires, while the panel serves'
   expect(expiresAt).toBeGreaterThan(systemClock.now() + 390 * DAY_MS)
 })
 
-test('and key of two renewals, as a crash between the two files leaves them, are made anew at the start', async () => {
+test('and key of two different renewals, left by a crash between the files, are recreated at the start', async () => {
   const { fingerprint } = await ownCertificate(here.inData('tls'), systemClock)
   mkdirSync(here.path('torn'))
   await ownCertificate(here.path('torn'), systemClock)

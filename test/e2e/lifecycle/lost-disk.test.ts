@@ -39,8 +39,8 @@ async function breakDisk(panel: RunningBinary, options: Parameters<typeof failSy
   cleanUp.push(await failSyncs(panel.pid, options))
 }
 
-describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
-  test('gets no other one: changes are 503 at once, readiness fails, reads go on, and the panel ends', async () => {
+describe.skipIf(!canTrace)('a disk that fails to store a change', () => {
+  test('gets no further ones: changes are 503 at once, readiness fails, reads continue, and the panel ends', async () => {
     const panel = await here.serve(SERVE, { ...NO_LIMITS, ...withDiskThread })
     const as = await logIn(panel)
     expect((await createKey(panel, as, 'before')).status).toBe(201)
@@ -75,7 +75,7 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
     expect(panel.stderr()).toMatch(/"msg":"the disk does not keep what is written\. The panel ends[^"]*Check the disk/)
   })
 
-  test('and works again is written to after a restart, with every change that was confirmed', async () => {
+  test('and works again is written to after a restart, with every confirmed change', async () => {
     const panel = await here.serve(SERVE, NO_LIMITS)
     const as = await logIn(panel)
     expect((await createKey(panel, as, 'before')).status).toBe(201)
@@ -93,7 +93,7 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
     expect(database.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   })
 
-  test('confirms by no other answer what is not on it: no replay, no "gone", no "taken", no change of nothing', async () => {
+  test('confirms nothing it did not store in any other response: no replay, no "gone", no "taken", no empty change', async () => {
     const panel = await here.serve(SERVE, { ...NO_LIMITS, ...withDiskThread })
     const as = await logIn(panel)
     const gone = (await createKey(panel, as, 'gone')).data
@@ -125,7 +125,7 @@ describe.skipIf(!canTrace)('a disk that fails to keep a change', () => {
     expect(await panel.ended()).toBe(4)
   })
 
-  test('at the end of a panel, or of a command, gives the same exit code', async () => {
+  test('at the end of a panel or a command gives the same exit code', async () => {
     const panel = await here.serve(SERVE)
     await breakDisk(panel)
     expect(await panel.stop()).toBe(4)

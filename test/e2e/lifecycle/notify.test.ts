@@ -29,7 +29,7 @@ afterAll(() => here.remove())
 const beats = ({ messages }: NotifySocket) => messages().filter((message) => message === 'WATCHDOG=1').length
 
 describe.each(['a path', 'an abstract name'])('on %s', (kind) => {
-  test('tells of its start, its reload and its end', async () => {
+  test('reports its start, its reload and its end', async () => {
     const address = kind === 'a path' ? here.path('notify') : `@ncp-test-${process.pid}`
     socket = openNotifySocket(address)
     const { messages } = socket
@@ -60,7 +60,7 @@ test('is silent when the start fails', async () => {
   await running.stop()
 })
 
-test('is silent where it is turned off, and the log names what the unit needs', async () => {
+test('is silent when it is turned off, and the log names what the unit needs', async () => {
   socket = openNotifySocket(here.path('off'))
   const panel = await here.serve([], { NOTIFY_SOCKET: here.path('off'), NCP_DISABLE_WORKAROUNDS: 'notify' })
   expect(panel.stderr()).toContain('Its unit needs Type=exec and WatchdogSec=0')
@@ -68,7 +68,7 @@ test('is silent where it is turned off, and the log names what the unit needs', 
   expect(socket.messages()).toEqual([])
 })
 
-test('refuses an address that is none', async () => {
+test('refuses an invalid address', async () => {
   const { exitCode, stderr } = await here.run(['serve', '--port', '0'], {
     environment: { ...allWorkarounds, NOTIFY_SOCKET: 'notify' },
   })
@@ -79,7 +79,7 @@ test('refuses an address that is none', async () => {
 describe('a watchdog', () => {
   const WATCHDOG_USEC = '400000'
 
-  test('is fed while all is well, and not by a process that stands still', async () => {
+  test('is fed while all is well, and not by a hung process', async () => {
     socket = openNotifySocket(here.path('watchdog'))
     const fed = socket
     const panel = await here.serve([], { ...allWorkarounds, NOTIFY_SOCKET: here.path('watchdog'), WATCHDOG_USEC })
@@ -109,7 +109,7 @@ describe('a watchdog', () => {
     await panel.stop()
   })
 
-  test('is not fed while a write hangs, nor while the event loop is late', async () => {
+  test('is not fed while a write hangs, or while the event loop is late', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'ncp-heartbeat-'))
     const store = openStore(join(directory, 'ncp.db'), 0, { mapsIndex })
     const log = createTestLog()

@@ -19,7 +19,7 @@ afterAll(() => here.remove())
 
 const READ = 'configuration reloaded'
 
-test('a file that is wrong changes nothing, and the log names each line', async () => {
+test('an invalid file changes nothing, and the log names each line', async () => {
   settings('log_level = "silent"\nprot = 1\n')
   panel.signal('SIGHUP')
   await until('the complaint', () => panel.stderr().includes('ncp.toml:2: prot: is not a known setting'))
@@ -30,14 +30,14 @@ test('a file that is wrong changes nothing, and the log names each line', async 
   await until('the line in the log', () => panel.stderr().includes(READ))
 })
 
-test('what holds only from the next start on is named', async () => {
+test('a setting that takes effect only at the next start is named', async () => {
   settings('log_level = "info"\nlimit_probe = 7\n')
   panel.signal('SIGHUP')
   await until('the warning', () => panel.stderr().includes('"settings":["limit_probe"]'))
   expect((await panel.request('/livez')).headers.get('x-ratelimit-limit')).toBe('100')
 })
 
-test('the log level holds at once', async () => {
+test('the log level takes effect at once', async () => {
   settings('log_level = "warn"\nlimit_probe = 100\n')
   panel.signal('SIGHUP')
   settings('log_level = "warn"\nlimit_probe = 8\n')
@@ -51,7 +51,7 @@ test('the log level holds at once', async () => {
   expect(await panel.stop()).toBe(0)
 })
 
-test('the log file is opened anew, for whoever has moved it away', async () => {
+test('the log file is reopened after it was rotated away', async () => {
   const rotating = await here.serve(['--no-tls', '--config', 'ncp.toml'], { NCP_LOG_FILE: 'ncp.log' })
   renameSync(here.path('ncp.log'), here.path('ncp.log.1'))
   rotating.signal('SIGHUP')

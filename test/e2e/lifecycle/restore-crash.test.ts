@@ -95,7 +95,7 @@ describe.skipIf(!canTrace)('a restore that is killed', () => {
     return aside
   }
 
-  test('at any of its steps leaves the old one, or the restored one, or says how to go on', async () => {
+  test('at any step leaves the old data, or the restored data, or says how to continue', async () => {
     const outcomes: string[] = []
     for (const call of calls) {
       reset()
@@ -129,7 +129,7 @@ describe.skipIf(!canTrace)('a restore that is killed', () => {
     expect(inOrder).toEqual(['old', 'unfinished', 'restored'])
   })
 
-  test('however often comes to its end when it is let, with the old one in one piece', async () => {
+  test('any number of times still completes once undisturbed, with the old data intact', async () => {
     reset()
     let attempts = 0
     // Each attempt has fewer files to move than the one before, and is let do one more.
@@ -142,7 +142,7 @@ describe.skipIf(!canTrace)('a restore that is killed', () => {
     expectSetAside()
   })
 
-  test('comes to its end also when what it had set aside was thrown away', async () => {
+  test('completes even after the set-aside data was deleted', async () => {
     reset()
     const first = calls.find(({ name, args }) => name === 'rename' && args.includes('"data/restoring/'))
     if (!first) throw new Error('nothing comes into place')

@@ -29,7 +29,7 @@ async function beginLogin({ port }: RunningBinary): Promise<{ connection: Connec
   return { connection, rest: body.slice(half.length) }
 }
 
-test('SIGTERM lets a request in flight finish, takes no other, and ends with 0', async () => {
+test('SIGTERM lets a request in flight finish, accepts no other, and exits with 0', async () => {
   const panel = await here.serve(['--no-tls'])
   const { connection, rest } = await beginLogin(panel)
   const idle = await openConnection(panel.port)
@@ -45,7 +45,7 @@ test('SIGTERM lets a request in flight finish, takes no other, and ends with 0',
   expect(await panel.ended()).toBe(0)
 })
 
-test('readiness fails first, for as long as a load balancer is given, while all else is still served', async () => {
+test('readiness fails first, for as long as a load balancer needs, while everything else is still served', async () => {
   const panel = await here.serve(['--no-tls'], { NCP_DRAIN_DELAY_SECONDS: FOR_EVER })
   const connection = await openConnection(panel.port)
   expect((await connection.get('/readyz')).status).toBe(200)
@@ -63,7 +63,7 @@ test('readiness fails first, for as long as a load balancer is given, while all 
   expect(await panel.ended()).toBe(0)
 })
 
-test('a second signal waits for no request any more', async () => {
+test('a second signal waits for no further request', async () => {
   const panel = await here.serve(['--no-tls'], { NCP_DRAIN_SECONDS: FOR_EVER })
   const { connection } = await beginLogin(panel)
   panel.signal('SIGTERM')
@@ -82,7 +82,7 @@ test('a second signal waits for no request any more', async () => {
   await until('the end of the connection', connection.isClosed)
 })
 
-test('a request that never ends is cut after the time for it', async () => {
+test('a request that never ends is cut off after the grace period', async () => {
   const panel = await here.serve(['--no-tls'], { NCP_DRAIN_SECONDS: '0' })
   const { connection } = await beginLogin(panel)
   panel.signal('SIGTERM')
@@ -90,7 +90,7 @@ test('a request that never ends is cut after the time for it', async () => {
   await until('the end of the connection', connection.isClosed)
 })
 
-test('what was only in memory is written: the last use of a key', async () => {
+test('data held only in memory is written: the last use of a key', async () => {
   const panel = await here.serve(['--no-tls'])
   const { data } = await panel.login('admin@localhost', here.adminPassword())
   const created = await panel.send<{ id: number; key: string }>('POST', '/auth/api-keys', {

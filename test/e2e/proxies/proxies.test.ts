@@ -68,13 +68,13 @@ const proxies: [ProxyName, () => string][] = [
 describe.each(proxies)('%s', (name, configuration) => {
   const proxyTest = test.skipIf(!installed(name))
 
-  proxyTest('tells the panel the client’s own address, whatever the client claims', async () => {
+  proxyTest('passes the client’s own address to the panel, whatever the client claims', async () => {
     const port = await start(name, configuration())
     const claim = { headers: { 'x-forwarded-for': '203.0.113.7', 'user-agent': name } }
     expect(await clientOf('/auth/sessions', () => ask(port, '/api/v1/auth/sessions', claim))).toBe(CLIENT)
   })
 
-  proxyTest('passes limits, challenges and refusals of the panel on as they are', async () => {
+  proxyTest('passes the panel’s limits, challenges and refusals through unchanged', async () => {
     const port = await start(name, configuration())
     const refused = await ask(port, '/api/v1/auth/me')
     expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'www-authenticate': 'Bearer realm="ncp"' })
@@ -153,7 +153,7 @@ describe('nginx', () => {
     expect((await ask(port, next, { headers })).status).toBe(200)
   })
 
-  nginxTest('may call the panel by the name of an upstream, however short', async () => {
+  nginxTest('may address the panel by the name of an upstream, however short', async () => {
     const port = await start(
       'nginx',
       `upstream ncp { server 127.0.0.1:3443; }\n${block('nginx')
@@ -163,7 +163,7 @@ describe('nginx', () => {
     expect((await ask(port, '/api/v1/auth/me', { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
   })
 
-  nginxTest('may write the port of the client, as gateways do, also in front of another proxy', async () => {
+  nginxTest('may include the client’s port, as gateways do, even in front of another proxy', async () => {
     const withPort = block('nginx').replace('$proxy_add_x_forwarded_for', '$remote_addr:$remote_port')
     const port = await start('nginx', withPort)
     expect(await clientOf('/auth/sessions', () => ask(port, '/api/v1/auth/sessions'))).toBe(CLIENT)

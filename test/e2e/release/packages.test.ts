@@ -43,7 +43,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('the Debian package', () => {
   })
   const read = (path: string) => readFileSync(join(tree, path), 'utf8')
 
-  test('has the program, a unit that starts it, its user and a configuration that an upgrade leaves alone', () => {
+  test('has the program, a unit that starts it, its user and a configuration that an upgrade preserves', () => {
     expect(run([join(tree, 'usr/bin/ncp'), 'version'])).toBe(`${manifest.version}\n`)
     expect(read('usr/lib/systemd/system/ncp.service')).toContain('\nExecStart=/usr/bin/ncp serve\n')
     expect(read('usr/lib/sysusers.d/ncp.conf')).toContain('\nu ncp ')
@@ -54,7 +54,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('the Debian package', () => {
     run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')])
   })
 
-  test('belongs to root, and everyone can read it but no one else write it', () => {
+  test('belongs to root, readable by every user and writable by no other', () => {
     for (const line of run(['dpkg-deb', '--contents', deb]).trim().split('\n')) {
       expect(line).toMatch(/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /)
     }
@@ -82,7 +82,7 @@ describe.skipIf(!Bun.which('dpkg-deb'))('the Debian package', () => {
 
     test('runs, and has its user', () => expectInstalled(machine))
 
-    test('is upgraded without a word about the configuration, and the new program takes over', () => {
+    test('is upgraded without a prompt about the configuration, and the new program takes over', () => {
       writeFileSync(machine.path('etc/ncp/ncp.toml'), 'data = "/srv/ncp"\n')
       machine.dpkg('--install', '/package')
       expect(readFileSync(machine.path('etc/ncp/ncp.toml'), 'utf8')).toBe('data = "/srv/ncp"\n')
@@ -125,27 +125,27 @@ describe.skipIf(!Bun.which('rpmbuild'))('the RPM package', () => {
   })
   const query = (...what: string[]) => run(['rpm', '--query', '--package', ...what, rpm])
 
-  test('tells its version, when its commit was made, and nothing of the machine that packed it', () => {
+  test('has its version and the date of its commit, and reveals nothing about the build machine', () => {
     const tags = '%{NAME} %{VERSION} %{RELEASE} %{LICENSE} %{BUILDTIME} %{BUILDHOST}'
     expect(query('--queryformat', tags)).toBe(`ncp ${manifest.version} 1 MIT ${TIME} reproducible`)
     expect(query('--changelog')).toStartWith('* Tue Nov 14 2023 ')
   })
 
-  test('needs systemd, and a C library that RHEL 7 has', () => {
+  test('requires systemd, and a C library that RHEL 7 has', () => {
     const needed = query('--requires').split('\n')
     expect(needed).toContain('systemd')
     const versions = needed.flatMap((name) => /\(GLIBC_2\.(\d+)/.exec(name)?.[1] ?? [])
     expect(Math.max(...versions.map(Number))).toBe(17)
   })
 
-  test('belongs to root, and everyone can read it but no one else write it', () => {
+  test('belongs to root, readable by every user and writable by no other', () => {
     const files = query('--queryformat', '[%{FILEMODES:perms} %{FILEUSERNAME}:%{FILEGROUPNAME} %{FILENAMES}\n]')
     for (const line of files.trim().split('\n')) {
       expect(line).toMatch(/^(drwxr-xr-x|-rw-r--r--|-rwxr-xr-x(?= root:root \/usr\/bin\/ncp$)) root:root \//)
     }
   })
 
-  test('has a configuration, documentation and a licence that rpm knows as such', () => {
+  test('has a configuration, documentation and a licence that rpm recognizes as such', () => {
     expect(query('--configfiles').trim()).toBe('/etc/ncp/ncp.toml')
     expect(query('--licensefiles').trim()).toBe('/usr/share/licenses/ncp/LICENSE')
     expect(query('--docfiles')).toContain('/usr/share/doc/ncp/operations/releases.md\n')
@@ -167,7 +167,7 @@ describe.skipIf(!Bun.which('rpmbuild'))('the RPM package', () => {
 
     test('runs, and has its user', () => expectInstalled(machine))
 
-    test('is upgraded without a change of the configuration, and the new program takes over', () => {
+    test('is upgraded without a change to the configuration, and the new program takes over', () => {
       writeFileSync(machine.path('etc/ncp/ncp.toml'), 'data = "/srv/ncp"\n')
       machine.run('rpm', '--upgrade', '--nodeps', '--force', '/package')
       expect(readFileSync(machine.path('etc/ncp/ncp.toml'), 'utf8')).toBe('data = "/srv/ncp"\n')

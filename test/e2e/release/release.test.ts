@@ -47,14 +47,14 @@ describe.skipIf(!Bun.which('dpkg-deb') || !Bun.which('rpmbuild'))('of one commit
   })
   const programOf = (target: string) => join(first, `ncp-${manifest.version}-${target}`)
 
-  test('two releases are the same, whatever the folder and the umask', () => {
+  test('two releases are identical, whatever the folder and the umask', () => {
     const before = process.umask(0o077)
     const second = release('elsewhere')
     process.umask(before)
     expect(readFileSync(join(second, 'SHA256SUMS'), 'utf8')).toBe(readFileSync(join(first, 'SHA256SUMS'), 'utf8'))
   })
 
-  test('the sums are of all the other files', () => {
+  test('the checksums cover all the other files', () => {
     expect(run(['sha256sum', '--check', 'SHA256SUMS'], { cwd: first }).trim().split('\n').sort()).toEqual(
       readdirSync(first)
         .filter((name) => name !== 'SHA256SUMS')
@@ -63,13 +63,13 @@ describe.skipIf(!Bun.which('dpkg-deb') || !Bun.which('rpmbuild'))('of one commit
     )
   })
 
-  test('the program tells its version and names no folder of the machine that made it', () => {
+  test('the program reports its version and names no folder of the build machine', () => {
     expect(run([join(workshop, 'first/dist/ncp'), 'version'], { cwd: workshop })).toBe(`${manifest.version}\n`)
     for (const target of Object.keys(MACHINES)) expect(readFileSync(programOf(target)).includes(workshop)).toBe(false)
   })
 
   test.each(Object.entries(MACHINES))(
-    'the program for %s holds the native code of that machine alone',
+    'the program for %s contains native code for that machine only',
     (target, one) => {
       expect(librariesIn(readFileSync(programOf(target)))).toEqual([{ machine: one.machine, libc: one.libc }])
     },
@@ -130,7 +130,7 @@ describe.skipIf(!Bun.which('dpkg-deb') || !Bun.which('rpmbuild'))('of one commit
       }
     })
 
-    test('tells of every program, by its checksum, the native code in it', () => {
+    test('lists every program, with its checksum and the native code in it', () => {
       const { components, dependencies } = document()
       for (const [target, { addon }] of Object.entries(MACHINES)) {
         const program = components.find(({ name }) => name === `ncp-${manifest.version}-${target}`)
