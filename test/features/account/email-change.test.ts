@@ -34,7 +34,7 @@ async function moving(): Promise<Customer & { to: string }> {
 }
 
 describe('an account', () => {
-  test('moves with the token that was mailed to the new address, and logs in with that', async () => {
+  test('moves with the token that was emailed to the new address, and logs in with that', async () => {
     const ada = await moving()
     expect((await login(ada.email)).status).toBe(200)
     expect((await login(ada.to)).status).toBe(401)
@@ -46,7 +46,7 @@ describe('an account', () => {
     expect((await panel.get<{ user: object }>('/auth/me', ada.token)).data.user).toMatchObject({ email: ada.to })
   })
 
-  test('is announced to the old address twice, when it is asked for and when it is done', async () => {
+  test('is announced to the old address twice, on request and on completion', async () => {
     const ada = await moving()
     expect(await panel.subjectsTo(ada.email)).toEqual(['A new email address was requested'])
     await confirm(await tokenFor(ada.to))
@@ -69,7 +69,7 @@ describe('an account', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(422)])
   })
 
-  test('stays after ten minutes, a new password, or for a user who is disabled', async () => {
+  test('does not move after ten minutes, after a password change, or while the user is disabled', async () => {
     const late = await moving()
     const lateToken = await tokenFor(late.to)
     panel.clock.advance(600)
@@ -88,7 +88,7 @@ describe('an account', () => {
     expect((await confirm(disabledToken)).status).toBe(200)
   })
 
-  test('voids the password resets that were mailed to the old address', async () => {
+  test('voids the password resets that were emailed to the old address', async () => {
     const ada = await moving()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
     const texts = (await panel.mailsTo(ada.email)).map(({ text }) => text).join('\n')
@@ -98,14 +98,14 @@ describe('an account', () => {
     expect((await panel.post('/auth/password-reset/confirm', undefined, body)).status).toBe(422)
   })
 
-  test('does not move to an address that another user has, and nobody learns that', async () => {
+  test('does not move to another user’s address, and the response does not reveal that it is taken', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     const answer = await request(ada.token, bob.email.toUpperCase())
     expect([answer.status, answer.message]).toEqual([200, 'An email is on its way to the new address'])
     expect(await panel.subjectsTo(bob.email)).toEqual([])
   })
 
-  test('does not move to an address that another user has got meanwhile', async () => {
+  test('does not move to an address that another user has taken in between', async () => {
     const [ada, bob] = [await moving(), await panel.customer()]
     const token = await tokenFor(ada.to)
     await panel.services.emailChange.replace(operator, bob.id, ada.to)
@@ -113,7 +113,7 @@ describe('an account', () => {
     expect((await login(ada.email)).status).toBe(200)
   })
 
-  test('of two that move to one address in parallel, one does', async () => {
+  test('is one of two that move to the same address at once', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     const to = newAddress()
     await request(ada.token, to)
@@ -126,7 +126,7 @@ describe('an account', () => {
 })
 
 describe('a request', () => {
-  test('needs the password', async () => {
+  test('requires the password', async () => {
     const ada = await panel.customer()
     const to = newAddress()
     expect(await request(ada.token, to, 'a wrong one')).toMatchObject({ status: 401, error: 'invalid credentials' })
@@ -134,7 +134,7 @@ describe('a request', () => {
     expect(await panel.subjectsTo(to)).toEqual([])
   })
 
-  test('needs a JWT', async () => {
+  test('requires a JWT', async () => {
     const ada = await panel.customer()
     expect((await request(undefined, newAddress())).status).toBe(401)
     expect((await request(await panel.key(ada.token), newAddress())).status).toBe(403)
@@ -150,7 +150,7 @@ describe('a request', () => {
     }
   })
 
-  test('is good also when the account was last changed while the clock was ahead', async () => {
+  test('works even when the account was last changed while the clock was ahead', async () => {
     const ada = await panel.customer()
     panel.clock.advance(86_000)
     await panel.patch(`/admin/users/${ada.id}`, await panel.admin(), { name: 'From the future' })
@@ -174,7 +174,7 @@ describe('a request', () => {
     expect((await request(token, email)).status).toBe(status)
   })
 
-  test('is refused for the present address, in whatever case', async () => {
+  test('is refused for the current address, in any case', async () => {
     const ada = await panel.customer()
     expect(await request(ada.token, ada.email.toUpperCase())).toMatchObject({
       status: 422,
@@ -182,7 +182,7 @@ describe('a request', () => {
     })
   })
 
-  test('is refused where no mail can be sent, before the password is asked for', async () => {
+  test('is refused before the password is checked where no email can be sent', async () => {
     const own = await startPanel()
     const ada = await own.customer()
     const hashes = own.services.passwords.hashed

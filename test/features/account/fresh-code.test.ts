@@ -52,7 +52,7 @@ describe.each(acts)('%s', (_, success, act) => {
     return { ada, app: await enrol(panel, ada.token) }
   }
 
-  test('asks a user with 2FA for a code, and takes each once', async () => {
+  test('requires a code from a user with 2FA, and accepts each once', async () => {
     const { ada, app } = await newUser()
     const missing = await act(ada.token)
     expect([missing.status, missing.error, missing.message]).toEqual([
@@ -70,12 +70,12 @@ describe.each(acts)('%s', (_, success, act) => {
     expect(again.error).toBe('invalid_2fa_code')
   })
 
-  test('takes a recovery code too', async () => {
+  test('accepts a recovery code too', async () => {
     const { ada, app } = await newUser()
     expect((await act(ada.token, app.recoveryCodes[3])).status).toBe(success)
   })
 
-  test('asks nobody else, and takes no notice of a code', async () => {
+  test('requires none from other users, and ignores one', async () => {
     const { token } = await panel.customer()
     expect((await act(token, '123456')).status).toBe(success)
   })
@@ -85,7 +85,7 @@ describe.each(acts)('%s', (_, success, act) => {
     expect([400, 422]).toContain((await act(token, code)).status)
   })
 
-  test('is throttled like a login: wrong codes count, and after too many no right one works', async () => {
+  test('is throttled like a login: wrong codes count, and after too many even a right one is refused', async () => {
     const { ada, app } = await newUser()
     await act(ada.token, '000000')
     expect(failuresOf(panel, ada.id)).toBe(1)
@@ -96,7 +96,7 @@ describe.each(acts)('%s', (_, success, act) => {
   })
 })
 
-test('a code that was right is not spent by a request that fails for another reason', async () => {
+test('a right code is not spent by a request that fails for another reason', async () => {
   const ada = await panel.customer()
   const { freshCode } = await enrol(panel, ada.token)
   const totp_code = freshCode()
@@ -105,7 +105,7 @@ test('a code that was right is not spent by a request that fails for another rea
   expect((await panel.post('/auth/api-keys', ada.token, { name: 'X', totp_code })).status).toBe(201)
 })
 
-test('of ten parallel requests with one code, one makes a key', async () => {
+test('of ten parallel requests with one code, one creates a key', async () => {
   const ada = await panel.customer()
   const { freshCode } = await enrol(panel, ada.token)
   const totp_code = freshCode()

@@ -13,7 +13,7 @@ beforeAll(async () => {
 const login = (body: unknown, headers: Record<string, string> = {}) =>
   panel.send('POST', '/auth/login', { body, headers })
 
-test('an email with blanks around it is the same everywhere', async () => {
+test('an email with surrounding blanks is the same everywhere', async () => {
   const own = await startPanel()
   try {
     const ada = await own.customer()
@@ -59,7 +59,7 @@ describe('a clock that was ahead for a moment', () => {
 })
 
 describe('login', () => {
-  test('gives a JWT and the user, exactly as the contract says', async () => {
+  test('returns a JWT and the user, exactly as the contract says', async () => {
     const answer = await login({ email: ada.email, password: PASSWORD })
     expect(answer.status).toBe(200)
     expect(answer.message).toBe('Login successful')
@@ -69,11 +69,11 @@ describe('login', () => {
     })
   })
 
-  test('takes the email in any case', async () => {
+  test('accepts the email in any case', async () => {
     expect((await login({ email: ada.email.toUpperCase(), password: PASSWORD })).status).toBe(200)
   })
 
-  test('takes composed and decomposed characters of a password alike', async () => {
+  test('treats composed and decomposed characters of a password alike', async () => {
     const bob = await panel.customer()
     const changed = await panel.post('/auth/password', bob.token, {
       current_password: PASSWORD,
@@ -168,7 +168,7 @@ describe('a JWT', () => {
     expect(exp).toBe(Math.floor(panel.clock.now() / 1000) + 86_400)
   })
 
-  test('is another one at each login', async () => {
+  test('is different at each login', async () => {
     const [a, b] = [await panel.login(ada.email), await panel.login(ada.email)]
     expect(decodeJwt(a).jti).not.toBe(decodeJwt(b).jti)
   })
@@ -183,7 +183,7 @@ describe('a JWT', () => {
     ada.token = await panel.login(ada.email)
   })
 
-  test('lasts as long as the administrator has set', async () => {
+  test('lasts as long as the administrator has configured', async () => {
     const admin = await panel.login('admin@localhost', panel.adminPassword())
     expect((await panel.patch('/admin/settings', admin, { jwt_ttl_seconds: 60 })).status).toBe(200)
     const token = await panel.login(ada.email)
@@ -191,7 +191,7 @@ describe('a JWT', () => {
     await panel.patch('/admin/settings', admin, { jwt_ttl_seconds: 86_400 })
   })
 
-  test('ends at logout, and leaves the other sessions', async () => {
+  test('ends on logout, and leaves the other sessions', async () => {
     const [a, b] = [await panel.login(ada.email), await panel.login(ada.email)]
     const answer = await panel.post('/auth/logout', a)
     expect([answer.status, answer.data, answer.message]).toEqual([200, null, 'Logged out'])
@@ -201,14 +201,14 @@ describe('a JWT', () => {
 })
 
 describe('logout', () => {
-  test('wants a JWT', async () => {
+  test('requires a JWT', async () => {
     expect((await panel.post('/auth/logout', undefined)).status).toBe(401)
     expect((await panel.post('/auth/logout', await panel.key(ada.token))).status).toBe(403)
   })
 })
 
 describe('me', () => {
-  test('tells the user and the credential, for a JWT and for a key', async () => {
+  test('shows the user and the credential, for a JWT and for a key', async () => {
     const withToken = await panel.get('/auth/me', ada.token)
     expect(withToken.data).toMatchObject({ user: { id: ada.id, email: ada.email }, credential: { kind: 'jwt' } })
     const key = await panel.key(ada.token, { expires_at: '2099-01-01T00:00:00+01:00' })
@@ -218,14 +218,14 @@ describe('me', () => {
     })
   })
 
-  test('wants a credential', async () => {
+  test('requires a credential', async () => {
     const answer = await panel.get('/auth/me')
     expect([answer.status, answer.error, answer.message]).toEqual([401, 'not authenticated', 'Authentication required'])
   })
 })
 
 describe('sessions', () => {
-  test('are listed with where they came from, and ended one by one', async () => {
+  test('are listed with their origin, and ended one by one', async () => {
     const bob = await panel.customer()
     const other = await panel.login(bob.email)
     const list = await panel.get<{ id: number; current: boolean; address: string; user_agent: string }[]>(
@@ -240,7 +240,7 @@ describe('sessions', () => {
     expect((await panel.delete(`/auth/sessions/${list.data[1]?.id}`, bob.token)).status).toBe(404)
   })
 
-  test('of another user cannot be ended, nor by a key, nor by nobody', async () => {
+  test('of another user cannot be ended, nor any by a key or without a credential', async () => {
     const bob = await panel.customer()
     const [mine] = (await panel.get<{ id: number }[]>('/auth/sessions', bob.token)).data
     expect((await panel.delete(`/auth/sessions/${mine?.id}`, ada.token)).status).toBe(403)

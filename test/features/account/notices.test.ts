@@ -22,7 +22,7 @@ async function enrol({ token }: Customer): Promise<string> {
 }
 
 describe('a notice', () => {
-  test('is short, says what, whose, when and what to do, and where it comes from', async () => {
+  test('is short, and says what happened to which account, when, from where and what to do', async () => {
     const ada = await panel.customer()
     const time = spokenTime(panel.clock.now())
     const body = { current_password: PASSWORD, new_password: NEW_PASSWORD }
@@ -44,7 +44,7 @@ describe('a notice', () => {
     ])
   })
 
-  test('tells of a password that was reset, and of one that the command line set', async () => {
+  test('reports a password reset, and a password set on the command line', async () => {
     const ada = await panel.customer()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
     const token = /#token=(\S+)/.exec((await mailsTo(ada))[0]?.text ?? '')?.[1]
@@ -55,7 +55,7 @@ describe('a notice', () => {
     expect(await panel.login(ada.email, 'set by the operator')).toBeString()
   })
 
-  test('tells of two-factor authentication that goes on and off', async () => {
+  test('reports two-factor authentication going on and off', async () => {
     const ada = await panel.customer()
     const secret = await enrol(ada)
     const proof = { password: PASSWORD, totp_code: codeOf(secret) }
@@ -71,7 +71,7 @@ describe('a notice', () => {
     ])
   })
 
-  test('of what the operator did says so, instead of asking whether it was the user', async () => {
+  test('of an operator’s action says so, instead of asking whether it was the user', async () => {
     const ada = await panel.customer()
     await enrol(ada)
     await panel.services.password.replace(operator, ada, 'set by the operator')
@@ -99,7 +99,7 @@ describe('a notice', () => {
     expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
   })
 
-  test('tells of a recovery code that was used, and how many are left', async () => {
+  test('reports a used recovery code, and how many are left', async () => {
     const ada = await panel.customer()
     const { secret } = (await panel.post<{ secret: string }>('/auth/2fa/setup', ada.token, { password: PASSWORD })).data
     const enabled = await panel.post<{ recovery_codes: string[] }>('/auth/2fa/enable', ada.token, {
@@ -114,7 +114,7 @@ describe('a notice', () => {
     expect((await subjectsTo(ada)).filter((subject) => subject === 'A recovery code was used')).toHaveLength(1)
   })
 
-  test('tells of a new API key, and never holds the key', async () => {
+  test('reports a new API key, and never contains the key', async () => {
     const ada = await panel.customer()
     const expiresAt = new Date(panel.clock.now() + 60_000).toISOString()
     const keys = [
@@ -143,7 +143,7 @@ describe('a notice', () => {
     expect(mail?.subject).toBe('A new API key was created')
   })
 
-  test('is not sent of a change that failed', async () => {
+  test('is not sent for a change that failed', async () => {
     const ada = await panel.customer()
     await panel.post('/auth/password', ada.token, { current_password: 'wrong', new_password: NEW_PASSWORD })
     await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
@@ -157,7 +157,7 @@ describe('a login', () => {
   const from = (user: Customer, address: string, password = PASSWORD) =>
     panel.send('POST', '/auth/login', { body: { email: user.email, password }, from: address })
 
-  test('from a new address is a notice that names it, once', async () => {
+  test('from a new address sends a notice that names it, once', async () => {
     const ada = await panel.customer()
     expect(await mailsTo(ada)).toEqual([])
     expect((await from(ada, '203.0.113.5')).status).toBe(200)
@@ -168,27 +168,27 @@ describe('a login', () => {
     expect(mail?.text).toContain('from 203.0.113.5, an address')
   })
 
-  test('that fails is none', async () => {
+  test('that fails sends none', async () => {
     const ada = await panel.customer()
     expect((await from(ada, '203.0.113.6', 'wrong password')).status).toBe(401)
     expect(await mailsTo(ada)).toEqual([])
   })
 
-  test('from another address of the same network of IPv6 is none', async () => {
+  test('from another address of the same IPv6 network sends none', async () => {
     const ada = await panel.customer()
     await from(ada, '2001:db8::1')
     await from(ada, '2001:db8::2')
     expect(await subjectsTo(ada)).toHaveLength(1)
   })
 
-  test('after a long time is one again, from whatever address', async () => {
+  test('after a long time sends one again, from any address', async () => {
     const ada = await panel.customer()
     panel.clock.advance(31 * DAY_SECONDS)
     expect(await panel.login(ada.email)).toBeString()
     expect(await subjectsTo(ada)).toEqual(['Login from a new address'])
   })
 
-  test('is a notice also from where a stolen JWT was used with the password before', async () => {
+  test('sends one even from an address where a stolen JWT was used with the password before', async () => {
     const ada = await panel.customer()
     const body = { password: PASSWORD }
     const stolen = await panel.send('POST', '/auth/2fa/setup', { as: ada.token, body, from: '203.0.113.7' })
@@ -198,7 +198,7 @@ describe('a login', () => {
   })
 })
 
-test('a user who is told of very much is told so, and then of little more', async () => {
+test('a user with very many notices is told so, and then gets few more', async () => {
   const ada = await panel.customer()
   const { data } = await panel.post<{ id: number }>('/auth/api-keys', ada.token, { name: 'Noisy' })
   const rotate = () => panel.post(`/auth/api-keys/${data.id}/rotate`, ada.token, { grace_seconds: 0 })

@@ -76,8 +76,8 @@ async function invite(email: string): Promise<{ id: number; activation: { token:
 
 const rulesBroken = 'token: is unknown, expired or already used; ask for a new one'
 
-describe('the mail', () => {
-  test('goes to the stored address alone, in plain text, with a link that sets a password', async () => {
+describe('the email', () => {
+  test('goes only to the stored address, in plain text, with a link that sets a password', async () => {
     const ada = await panel.customer()
     expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
     const [mail, ...others] = await resetMails(ada.email)
@@ -91,7 +91,7 @@ describe('the mail', () => {
     expect((await login(ada.email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('goes to the stored address, in whatever case it was asked for', async () => {
+  test('goes to the stored address, in whatever case it was requested', async () => {
     const ada = await panel.customer()
     await ask(ada.email.toUpperCase())
     expect((await resetMails(ada.email)).map(({ recipients }) => recipients)).toEqual([[ada.email]])
@@ -129,7 +129,7 @@ describe('the mail', () => {
     expect(mail?.raw).not.toContain('evil')
   })
 
-  test('is sent at growing intervals for an account, and the answer does not show it', async () => {
+  test('is sent at growing intervals per account, and the response does not reveal it', async () => {
     const ada = await panel.customer()
     for (let i = 0; i < 5; i++) expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
     expect(await resetMails(ada.email)).toHaveLength(1)
@@ -160,7 +160,7 @@ describe('the mail', () => {
     expect(await resetMails(ada.email)).toHaveLength(sent + 1)
   })
 
-  test('is sent to the owner, also where a stranger asked a moment before', async () => {
+  test('is sent to the owner even right after a stranger’s request', async () => {
     const ada = await panel.customer()
     const { passwordReset } = panel.services
     for (const sent of [1, 1]) {
@@ -172,7 +172,7 @@ describe('the mail', () => {
     expect(await resetMails(ada.email)).toHaveLength(2)
   })
 
-  test('is sent also after the clock was ahead when the last one was', async () => {
+  test('is sent even when the clock was ahead at the previous one', async () => {
     const ada = await panel.customer()
     panel.clock.advance(365 * 24 * 3600)
     await ask(ada.email)
@@ -182,7 +182,7 @@ describe('the mail', () => {
     expect(await resetMails(ada.email)).toHaveLength(2)
   })
 
-  test('is one for parallel requests', async () => {
+  test('is sent once for parallel requests', async () => {
     const ada = await panel.customer()
     await Promise.all(Array.from({ length: 10 }, () => ask(ada.email)))
     expect(await resetMails(ada.email)).toHaveLength(1)
@@ -190,7 +190,7 @@ describe('the mail', () => {
   })
 })
 
-describe('the answer', () => {
+describe('the response', () => {
   test('is the same for known, unknown, disabled and never activated users, after the same work', async () => {
     // Of its own: no mail of another test is written in between.
     const quiet = await startPanel(settings)
@@ -223,7 +223,7 @@ describe('the answer', () => {
     await quiet.stop()
   })
 
-  test('sends nothing to a disabled user, nor to an address that nobody has', async () => {
+  test('is followed by no email to a disabled user or an unknown address', async () => {
     const ada = await panel.customer()
     await panel.patch(`/admin/users/${ada.id}`, await panel.admin(), { status: 'disabled' })
     expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
@@ -250,13 +250,13 @@ describe('the answer', () => {
     ['\u{212a}ada@example.com', 422],
     ['ad\u0131@example.com', 422],
     [`${'a'.repeat(250)}@example.com`, 422],
-  ])('to %j is %d, and no mail', async (email, status) => {
+  ])('to %j is %d, without an email', async (email, status) => {
     expect((await ask(email)).status).toBe(status)
     await sendMails()
     expect(smtp.mails.filter(({ raw }) => raw.includes('evil'))).toEqual([])
   })
 
-  test('to a body that names the email twice, or more than the email, is no mail', async () => {
+  test('to a body that names the email twice, or has unknown fields, comes without an email', async () => {
     const ada = await panel.customer()
     const twice = `{"email":"${ada.email}","email":"evil@example.org"}`
     expect((await panel.send('POST', '/auth/password-reset', { rawBody: twice })).status).toBe(400)
@@ -265,7 +265,7 @@ describe('the answer', () => {
     expect(await resetMails(ada.email)).toEqual([])
   })
 
-  test('is 503 while a thousand others wait', async () => {
+  test('is 503 while a thousand emails wait', async () => {
     const own = await startPanel()
     const { passwordReset } = own.services
     for (let i = 0; i < 1000; i++) passwordReset.request(stranger, `ada${i}@example.com`)
@@ -277,7 +277,7 @@ describe('the answer', () => {
     await own.stop()
   }, 600_000)
 
-  test('is 429 from the sixth request of an address in a minute on, tokens counted in', async () => {
+  test('is 429 from an address’s sixth request in a minute on, including those with tokens', async () => {
     const limited = await startPanel({ limitPasswordReset: 5 })
     const from = '203.0.113.9'
     const statuses: number[] = []
@@ -301,7 +301,7 @@ describe('a token', () => {
     expect((await login(ada.email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('works once, also of ten requests in parallel', async () => {
+  test('works once, even in ten parallel requests', async () => {
     const ada = await panel.customer()
     await ask(ada.email)
     const token = await newestToken(ada.email)
@@ -312,7 +312,7 @@ describe('a token', () => {
     expect((await login(ada.email, winners[0] ?? '')).status).toBe(200)
   })
 
-  test('stays good when somebody asks for another, and the first that is used voids all', async () => {
+  test('stays valid when another is requested, and the first one used voids all', async () => {
     const ada = await panel.customer()
     await ask(ada.email)
     const owners = await newestToken(ada.email)
@@ -338,7 +338,7 @@ describe('a token', () => {
     expect((await confirm(tokens[1])).message).toBe(rulesBroken)
   })
 
-  test('is void once the password was changed, and once the user is disabled', async () => {
+  test('is void after a password change, and once the user is disabled', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     await ask(ada.email)
     await ask(bob.email)
@@ -350,7 +350,7 @@ describe('a token', () => {
     expect((await confirm(tokens[1])).message).toBe(rulesBroken)
   })
 
-  test('is not spent by a password against the rules', async () => {
+  test('is not spent by a password that breaks the rules', async () => {
     const ada = await panel.customer()
     await ask(ada.email)
     const token = await newestToken(ada.email)
@@ -358,7 +358,7 @@ describe('a token', () => {
     expect((await confirm(token)).status).toBe(200)
   })
 
-  test('ends every session, gives none, and leaves API keys', async () => {
+  test('ends every session, creates none, and leaves API keys', async () => {
     const ada = await panel.customer()
     const key = await panel.key(ada.token)
     await ask(ada.email)
@@ -388,7 +388,7 @@ describe('a token', () => {
 })
 
 describe('a user who was never activated', () => {
-  test('keeps the activation, whoever asks for resets', async () => {
+  test('keeps the activation, however many resets are requested', async () => {
     const { activation } = await invite('one@example.com')
     await ask('one@example.com')
     await askLater('one@example.com')
@@ -405,7 +405,7 @@ describe('a user who was never activated', () => {
 })
 
 describe('a mail server', () => {
-  test('that hangs holds up neither the answer nor anything else', async () => {
+  test('that hangs delays neither the response nor anything else', async () => {
     const hanging = await startSmtp()
     hanging.behave('hang')
     const own = await startPanel({ ...settings, mailServer: hanging.at() })
@@ -421,7 +421,7 @@ describe('a mail server', () => {
     await hanging.stop()
   })
 
-  test('that refuses is asked again, until the token has expired', async () => {
+  test('that refuses is tried again, until the token has expired', async () => {
     const ada = await panel.customer()
     smtp.behave('refuse')
     await ask(ada.email)
@@ -439,7 +439,7 @@ describe('a mail server', () => {
     expect(await resetMails(bob.email)).toEqual([])
   })
 
-  test('that was down for two requests gets the newest mail only', async () => {
+  test('that was down for two requests gets only the newest email', async () => {
     const ada = await panel.customer()
     smtp.behave('refuse')
     await ask(ada.email)
@@ -471,7 +471,7 @@ describe('a mail server', () => {
     rmSync(data, { recursive: true })
   })
 
-  test('that is not configured changes nothing of the answer', async () => {
+  test('that is not configured does not change the response', async () => {
     const ownLog = createTestLog()
     const own = await startPanel({}, ownLog)
     const ada = await own.customer()
@@ -486,7 +486,7 @@ describe('a mail server', () => {
   })
 })
 
-test('no token and no password is left in the files, nor in the log', async () => {
+test('no token and no password is left in the files or in the log', async () => {
   const ada = await panel.customer()
   smtp.behave('refuse')
   await ask(ada.email)

@@ -27,7 +27,7 @@ describe('a password change', () => {
     expect(await panel.login(ada.email, NEW_PASSWORD)).toBeString()
   })
 
-  test('of two in parallel, one wins', async () => {
+  test('succeeds once of two in parallel', async () => {
     const ada = await panel.customer()
     const { passwords } = panel.services
     const { hash } = passwords
@@ -47,7 +47,7 @@ describe('a password change', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 
-  test('wants the current password', async () => {
+  test('requires the current password', async () => {
     const ada = await panel.customer()
     for (const wrong of ['wrong password', '']) {
       const answer = await change(ada.token, wrong, NEW_PASSWORD)
@@ -80,13 +80,13 @@ describe('a password change', () => {
     expect([answer.status, answer.message]).toEqual([422, `new_password: ${rule}`])
   })
 
-  test('refuses the one that is there already', async () => {
+  test('refuses the current password as the new one', async () => {
     const ada = await panel.customer()
     const answer = await change(ada.token, PASSWORD, PASSWORD)
     expect([answer.status, answer.message]).toEqual([422, 'new_password: must not be the current one'])
   })
 
-  test('refuses a password made of the email', async () => {
+  test('refuses a password derived from the email', async () => {
     const ada = await panel.customer()
     const answer = await change(ada.token, PASSWORD, `${ada.email.split('@')[0]}99`)
     expect(answer.status).toBe(422)
@@ -98,19 +98,19 @@ describe('a password change', () => {
     '😀🚀🌍🔑🎉🐧🍕🚲',
     `${'é'.repeat(255)}!`,
     '$ | ; & \' " \\ % { } < >',
-  ])('takes %j, for there are no composition rules', async (password) => {
+  ])('accepts %j, since there are no composition rules', async (password) => {
     const ada = await panel.customer()
     expect((await change(ada.token, PASSWORD, password)).status).toBe(200)
     expect(await panel.login(ada.email, password)).toBeString()
   })
 
-  test('wants a JWT', async () => {
+  test('requires a JWT', async () => {
     const ada = await panel.customer()
     expect((await change(undefined, PASSWORD, NEW_PASSWORD)).status).toBe(401)
     expect((await change(await panel.key(ada.token), PASSWORD, NEW_PASSWORD)).status).toBe(403)
   })
 
-  test("of the initial administrator removes the file with that user's first password, and nobody else's does", async () => {
+  test('of the initial administrator, and of no other user, removes the file with the initial password', async () => {
     const [ada, file] = [await panel.customer(), `${panel.data}/initial-admin-password`]
     const [admin, first] = [await panel.admin(), panel.adminPassword()]
     await change(ada.token, PASSWORD, NEW_PASSWORD)

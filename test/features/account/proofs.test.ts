@@ -35,7 +35,7 @@ async function mailedEmailToken(address: string): Promise<string> {
 const confirmEmail = (token: string) => panel.post('/auth/email/confirm', undefined, { token })
 
 /** As if its session had been ended while the password was being hashed: none has the id 0. */
-describe('what a session began that was ended meanwhile', () => {
+describe('an action begun in a session that has since ended', () => {
   type Begun = (caller: ReturnType<typeof callerFor>) => Promise<unknown>
   test.each<[string, Begun]>([
     [
@@ -58,7 +58,7 @@ describe('what a session began that was ended meanwhile', () => {
     ],
     ['an enrolment', (caller) => panel.services.twoFactor.setUp(caller, PASSWORD)],
     ['an API key', (caller) => panel.services.apiKeys.create(caller, { name: 'Thief', totpCode: undefined })],
-  ])('is not finished: %s', async (_, begun) => {
+  ])('is not completed: %s', async (_, begun) => {
     const ada = await panel.customer()
     await expect(begun(callerFor(ada.id))).rejects.toMatchObject({ code: 'not_authenticated' })
     expect((await login(ada.email, PASSWORD)).status).toBe(200)
@@ -66,7 +66,7 @@ describe('what a session began that was ended meanwhile', () => {
     expect(await panel.subjectsTo('thief@example.com')).toEqual([])
   })
 
-  test('is not finished: the end of two-factor authentication', async () => {
+  test('is not completed: disabling two-factor authentication', async () => {
     const ada = await panel.customer()
     const { freshCode } = await enrol(panel, ada.token)
     const proof = { password: PASSWORD, code: freshCode() }
@@ -75,7 +75,7 @@ describe('what a session began that was ended meanwhile', () => {
     expect((await login(ada.email, PASSWORD)).error).toBe('2fa_required')
   })
 
-  test('loses against a reset that is on its way at the same time, whichever is first', async () => {
+  test('loses against a reset running at the same time, whichever is first', async () => {
     for (let round = 0; round < 10; round++) {
       const ada = await panel.customer()
       const to = `race${round}@example.com`
@@ -100,14 +100,14 @@ describe('a mailbox', () => {
     expect((await login(ada.email, NEW_PASSWORD, freshCode(), '198.51.100.9')).status).toBe(401)
   })
 
-  test('opens the account of a user without, as before', async () => {
+  test('still opens the account of a user without 2FA', async () => {
     const ada = await panel.customer()
     setFailures(panel, ada.id, 20)
     expect(await resetPassword(ada, NEW_PASSWORD, '198.51.100.9')).toBe(200)
     expect((await login(ada.email, NEW_PASSWORD, undefined, '198.51.100.9')).status).toBe(200)
   })
 
-  test('that was the wrong one has nothing any more, once the operator has named another', async () => {
+  test('that was replaced by the operator has no access left', async () => {
     // Its emails wait, or the first could be sent before the second takes its place.
     panel.smtp.behave('refuse')
     const body = { email: 'typo@example.net', name: 'New', role: 'admin' }
@@ -123,7 +123,7 @@ describe('a mailbox', () => {
     expect((await panel.post('/auth/password-reset/confirm', undefined, confirm)).status).toBe(422)
   })
 
-  test('of somebody else gets one mail a minute, whatever else is done between', async () => {
+  test('of another person gets one email a minute, whatever else is requested in between', async () => {
     const ada = await panel.customer()
     const ask = (password: string) => panel.post('/auth/email', ada.token, { email: 'flooded@example.com', password })
     expect((await ask(PASSWORD)).status).toBe(200)
@@ -134,7 +134,7 @@ describe('a mailbox', () => {
   })
 })
 
-describe('an email change that waits', () => {
+describe('a pending email change', () => {
   test.each<[string, (ada: Customer) => Promise<unknown>]>([
     ['a second factor', (ada) => enrol(panel, ada.token)],
     [
@@ -155,10 +155,10 @@ describe('an email change that waits', () => {
   })
 })
 
-describe('a seed that waits', () => {
+describe('a pending seed', () => {
   const enable = (token: string, totp_code: string) => panel.post('/auth/2fa/enable', token, { totp_code })
 
-  test('is not guessed: wrong codes count, and after too many no right one works', async () => {
+  test('cannot be guessed: wrong codes count, and after too many even a right one is refused', async () => {
     const ada = await panel.customer()
     await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
     expect((await enable(ada.token, '000000')).error).toBe('invalid_2fa_code')
@@ -180,7 +180,7 @@ describe('a seed that waits', () => {
   })
 })
 
-test('a token sets no password of a user who was disabled while it was being hashed', async () => {
+test('a token sets no password for a user disabled while the password was being hashed', async () => {
   const body = { email: 'late@example.com', name: 'Late', role: 'customer' }
   const { data } = await panel.post<{ id: number; activation: { token: string } }>(
     '/admin/users',
@@ -204,7 +204,7 @@ test('a token sets no password of a user who was disabled while it was being has
   expect(stored?.passwordHash).toBeNull()
 })
 
-test('a right password is no failed attempt where the state alone forbids what it was for', async () => {
+test('a right password does not count as a failed attempt when only the account’s state forbids the action', async () => {
   const ada = await panel.customer()
   await panel.post('/auth/email', ada.token, { email: ada.email, password: PASSWORD })
   await panel.post('/auth/2fa/disable', ada.token, { password: PASSWORD, totp_code: '123456' })

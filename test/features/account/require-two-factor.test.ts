@@ -21,7 +21,7 @@ const statusOf = async (path: string, as: string) => {
 const ENROL_FIRST = [403, '2fa_enrolment_required']
 
 describe('required of everyone', () => {
-  test('it lets everything through again once the user has enrolled, also with the key', async () => {
+  test('it lets everything through again once the user has enrolled, including API keys', async () => {
     const key = await panel.key(ada.token)
     await require2fa('everyone')
     expect(await statusOf('/sites', key)).toEqual(ENROL_FIRST)
@@ -37,14 +37,14 @@ describe('required of everyone', () => {
     expect(await statusOf('/auth/me', token)).toEqual([401, 'not authenticated'])
   })
 
-  test('a key does not enrol', async () => {
+  test('a key cannot enrol', async () => {
     const key = await panel.key(ada.token)
     await require2fa('everyone')
     const answer = await panel.post('/auth/2fa/setup', key, { password: PASSWORD })
     expect([answer.status, answer.error]).toEqual([403, 'forbidden'])
   })
 
-  test('nobody switches it off any more', async () => {
+  test('it cannot be switched off by the user', async () => {
     const { freshCode } = await enrol(panel, ada.token)
     await require2fa('everyone')
     const disable = () => panel.post('/auth/2fa/disable', ada.token, { password: PASSWORD, totp_code: freshCode() })
@@ -55,7 +55,7 @@ describe('required of everyone', () => {
     expect((await disable()).status).toBe(200)
   })
 
-  test('it survives a restart of what is remembered: it is read with the credential', async () => {
+  test('it survives a restart, since it is read with the credential', async () => {
     expect(await statusOf('/sites', ada.token)).toEqual([200, null])
     await require2fa('everyone')
     expect(await statusOf('/sites', ada.token)).toEqual(ENROL_FIRST)
@@ -68,7 +68,7 @@ describe('required of everyone', () => {
 })
 
 describe('required of administrators', () => {
-  test('it asks them, and no customer', async () => {
+  test('it applies to them, and to no customer', async () => {
     const boss = await panel.customer('admin')
     const key = await panel.key(boss.token)
     await require2fa('administrators')
@@ -78,7 +78,7 @@ describe('required of administrators', () => {
     for (const as of [boss.token, key]) expect(await statusOf('/admin/users', as)).toEqual([200, null])
   })
 
-  test('it asks a customer who becomes one', async () => {
+  test('it applies to a customer who becomes one', async () => {
     const boss = await panel.customer('admin')
     await enrol(panel, boss.token)
     await panel.patch('/admin/settings', boss.token, { require_2fa: 'administrators' })
@@ -86,7 +86,7 @@ describe('required of administrators', () => {
     expect(await statusOf('/admin/users', await panel.login(ada.email))).toEqual(ENROL_FIRST)
   })
 
-  test('customers may still switch it off', async () => {
+  test('customers may still switch 2FA off', async () => {
     const { freshCode } = await enrol(panel, ada.token)
     await require2fa('administrators')
     const body = { password: PASSWORD, totp_code: freshCode() }

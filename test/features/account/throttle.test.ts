@@ -51,7 +51,7 @@ describe('an account', () => {
     expect(failures()).toBe(0)
   })
 
-  test('slows strangers down after ten failures, in the same words and at the same cost as before', async () => {
+  test('slows strangers down after ten failures, with the same message and cost as before', async () => {
     await newAda()
     setFailures(panel, ada.id, 9, ['strangers'])
     const before = await login(ELSEWHERE, 'wrong password')
@@ -61,7 +61,7 @@ describe('an account', () => {
     expect(panel.services.passwords.hashed - hashes).toBe(1)
   })
 
-  test('takes a stranger’s attempt after a minute, the next after two, four and so on', async () => {
+  test('accepts a stranger’s attempt after a minute, the next after two, four and so on', async () => {
     await newAda()
     setFailures(panel, ada.id, 10, ['strangers'])
     for (const minutes of [1, 2, 4, 8, 16, 32, 64, 128, 256]) {
@@ -91,7 +91,7 @@ describe('an account', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(9.25 * HOUR * 1000)
   })
 
-  test('forgets failures with time: after a week without any, ten are free again', async () => {
+  test('forgets failures over time: after a week without any, ten are free again', async () => {
     await newAda()
     setFailures(panel, ada.id, 20, ['strangers'])
     panel.clock.advance(7.5 * DAY)
@@ -100,7 +100,7 @@ describe('an account', () => {
     expect(await panel.services.throttle.admit(ada.id, ELSEWHERE)).toBeUndefined()
   })
 
-  test('is attacked from a hundred addresses, and its owner goes on as before', async () => {
+  test('attacked from a hundred addresses still serves its owner as before', async () => {
     await newAda()
     const attack = Array.from({ length: 101 }, (_, i) => login(`192.0.2.${i}`, 'wrong password'))
     for (const { status } of await Promise.all(attack)) expect(status).toBe(401)
@@ -112,14 +112,14 @@ describe('an account', () => {
     expect((await login('192.0.2.200', NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('is open again to an owner far from home who sets a new password by email', async () => {
+  test('is open again to an owner at an unknown address who sets a new password by email', async () => {
     await newAda()
     setFailures(panel, ada.id, 20)
     await resetPassword(ELSEWHERE)
     expect((await login(ELSEWHERE, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('gives a known address an allowance of its own, which neighbours behind it use up only for a while', async () => {
+  test('gives a known address its own allowance, which neighbours sharing it exhaust only for a while', async () => {
     await newAda()
     setFailures(panel, ada.id, 20, ['strangers'])
     setFailures(panel, ada.id, 9, [`address ${HOME}`])
@@ -129,28 +129,28 @@ describe('an account', () => {
     expect((await login(HOME)).status).toBe(200)
   })
 
-  test('lets a known address whose allowance is used up take the way of the unknown ones', async () => {
+  test('treats a known address with an exhausted allowance like an unknown one', async () => {
     await newAda()
     setFailures(panel, ada.id, 20, [`address ${HOME}`])
     expect((await login(HOME)).status).toBe(200)
     expect(failures()).toBe(0)
   })
 
-  test('no longer knows an address after 30 days', async () => {
+  test('forgets an address after 30 days', async () => {
     await newAda()
     panel.clock.advance(31 * DAY)
     setFailures(panel, ada.id, 20, ['strangers'])
     expect((await login(HOME)).status).toBe(401)
   })
 
-  test('is exact, also to parallel guesses', async () => {
+  test('is exact even for parallel guesses', async () => {
     await newAda()
     setFailures(panel, ada.id, 5, ['strangers'])
     await Promise.all(Array.from({ length: 10 }, (_, i) => login(`198.51.100.${i}`, 'wrong password')))
     expect(failures('strangers')).toBe(10)
   })
 
-  test('keeps its count over a restart of the panel', async () => {
+  test('keeps its count across a restart of the panel', async () => {
     await newAda()
     setFailures(panel, ada.id, 20, ['strangers'])
     const again = await startPanel({ data: panel.data })
@@ -163,14 +163,14 @@ describe('an account', () => {
     }
   })
 
-  test('is opened again by the command line’s unlock', async () => {
+  test('is unlocked from the command line', async () => {
     await newAda()
     setFailures(panel, ada.id, 20)
     await panel.services.administration.unlock(operator, ada.id)
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 
-  test('knows the address that it was activated from, so that no stranger can keep a new owner out', async () => {
+  test('knows the address it was activated from, so that no stranger can lock a new owner out', async () => {
     const admin = await panel.admin()
     const invited = await panel.post<{ id: number; activation: { token: string } }>('/admin/users', admin, {
       email: 'newcomer@example.com',
@@ -185,7 +185,7 @@ describe('an account', () => {
     expect((await login(HOME)).status).toBe(200)
   })
 
-  test('does not count attempts that were turned away unread', async () => {
+  test('does not count attempts refused unread', async () => {
     await newAda()
     // More than may be hashed and wait at one time.
     const attempts = availableParallelism() + 150
@@ -198,7 +198,7 @@ describe('an account', () => {
     expect(failures()).toBe(10)
   }, 600_000)
 
-  test('of nobody costs the same, and its throttle is nobody’s', async () => {
+  test('that does not exist costs the same, and its throttle affects no user', async () => {
     await newAda()
     const hashes = panel.services.passwords.hashed
     const body = { email: 'nobody@example.com', password: PASSWORD }
@@ -207,7 +207,7 @@ describe('an account', () => {
     expect((await login(ELSEWHERE)).status).toBe(200)
   })
 
-  test('is not closed by failures that were counted while the clock was a year ahead', async () => {
+  test('is not closed by failures counted while the clock was a year ahead', async () => {
     await newAda()
     panel.clock.advance(365 * DAY)
     setFailures(panel, ada.id, 20, ['strangers'])
@@ -217,7 +217,7 @@ describe('an account', () => {
 })
 
 describe('a session', () => {
-  test('has an allowance of its own: failures of strangers stop nothing in it, and its own stop nobody else', async () => {
+  test('has its own allowance: strangers’ failures stop nothing in it, and its own affect no other client', async () => {
     await newAda()
     setFailures(panel, ada.id, 20, ['strangers', 'reset', `address ${HOME}`])
     expect((await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })).status).toBe(200)
@@ -231,7 +231,7 @@ describe('a session', () => {
     expect(failures(door)).toBe(0)
   })
 
-  test('that is new starts with an allowance that is whole', async () => {
+  test('starts with a full allowance', async () => {
     await newAda()
     for (let i = 0; i < 10; i++) await changePassword(ada.token, 'wrong password')
     expect((await changePassword(ada.token, PASSWORD)).status).toBe(401)
@@ -252,7 +252,7 @@ describe('a user with two-factor authentication', () => {
     expect((await login(ELSEWHERE, NEW_PASSWORD, app.freshCode())).status).toBe(200)
   })
 
-  test('is not guessed at by a thief of the mailbox: all resets share one allowance for codes', async () => {
+  test('cannot be guessed at by a thief of the mailbox: all resets share one allowance for codes', async () => {
     await newAda()
     await enrol(panel, ada.token)
     setFailures(panel, ada.id, 20, ['strangers'])

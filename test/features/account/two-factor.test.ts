@@ -37,7 +37,7 @@ async function enrolled(): Promise<Enrolled> {
 }
 
 describe('enrolment', () => {
-  test('gives the seed as text, URI and QR code, and is off until it is confirmed', async () => {
+  test('returns the seed as text, URI and QR code, and is off until it is confirmed', async () => {
     const ada = await panel.customer()
     const answer = await setUp(ada.token)
     expect(answer.status).toBe(200)
@@ -53,7 +53,7 @@ describe('enrolment', () => {
     expect((await login(ada.email)).status).toBe(200)
   })
 
-  test('is confirmed with a code and gives ten recovery codes', async () => {
+  test('is confirmed with a code and returns ten recovery codes', async () => {
     const ada = await panel.customer()
     const other = await panel.login(ada.email)
     const { secret } = (await setUp(ada.token)).data
@@ -73,14 +73,14 @@ describe('enrolment', () => {
     expect((await login(ada.email)).status).toBe(200)
   })
 
-  test('wants the password, and a setup before it is enabled', async () => {
+  test('requires the password, and a setup before it is enabled', async () => {
     const ada = await panel.customer()
     expect((await setUp(ada.token, 'wrong password')).error).toBe('invalid credentials')
     const answer = await enable(ada.token, '123456')
     expect([answer.status, answer.error]).toEqual([409, 'conflict'])
   })
 
-  test('begun twice, takes the newer seed only', async () => {
+  test('started twice accepts only the newer seed', async () => {
     const ada = await panel.customer()
     const first = (await setUp(ada.token)).data.secret
     const second = (await setUp(ada.token)).data.secret
@@ -89,7 +89,7 @@ describe('enrolment', () => {
     expect((await enable(ada.token, codeOf(second))).status).toBe(200)
   })
 
-  test('can not be begun again while it is on', async () => {
+  test('cannot be started again while it is on', async () => {
     const ada = await enrolled()
     const token = await panel.login(ada.email, PASSWORD, codeOf(ada.secret))
     expect((await setUp(token)).status).toBe(409)
@@ -108,7 +108,7 @@ describe('enrolment', () => {
 })
 
 describe('login with 2FA on', () => {
-  test('without a code gives the contract’s answer', async () => {
+  test('without a code returns the contract’s response', async () => {
     const ada = await enrolled()
     for (const code of [undefined, '']) {
       const { status, data, error, message }: Answer = await login(ada.email, code)
@@ -121,13 +121,13 @@ describe('login with 2FA on', () => {
     }
   })
 
-  test('does not show that a code is wanted before the password was right', async () => {
+  test('does not reveal that a code is required before the password was right', async () => {
     const ada = await enrolled()
     expect((await login(ada.email, undefined, 'wrong password')).error).toBe('invalid credentials')
     expect((await login(ada.email, codeOf(ada.secret), 'wrong password')).error).toBe('invalid credentials')
   })
 
-  test('takes the codes of the current and the previous step, and no others', async () => {
+  test('accepts the codes of the current and the previous step, and no others', async () => {
     for (const [steps, status] of [
       [0, 200],
       [-1, 200],
@@ -140,7 +140,7 @@ describe('login with 2FA on', () => {
     }
   })
 
-  test('takes the next code five seconds early, for a phone that is ahead, and not again in its time', async () => {
+  test('accepts the next code five seconds early, for a phone that is ahead, and not again in its own step', async () => {
     const ada = await enrolled()
     atSecond(24)
     const next = codeOf(ada.secret, 1)
@@ -157,12 +157,12 @@ describe('login with 2FA on', () => {
     [(code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
     [(code: string) => `${code.slice(0, 3)}-${code.slice(3)}`],
     [(code: string) => ` ${code}\u{a0}`],
-  ])('takes a code as apps show it: %p', async (spell) => {
+  ])('accepts a code as apps show it: %p', async (spell) => {
     const ada = await enrolled()
     expect((await login(ada.email, spell(codeOf(ada.secret)))).status).toBe(200)
   })
 
-  test('says so when the code is of another time, after the right password only', async () => {
+  test('says after the right password only that the code is for another time', async () => {
     const ada = await enrolled()
     atSecond(10)
     const hint = expect.stringContaining('set the clock of your phone to automatic')
@@ -174,7 +174,7 @@ describe('login with 2FA on', () => {
     expect((await login(ada.email, codeOf(ada.secret, 2), 'wrong password')).error).toBe('invalid credentials')
   })
 
-  test('does not take a code in its time that was told to be of a later one: a guesser has learnt nothing', async () => {
+  test('refuses a code in its own step after reporting it as early: a guesser learns nothing', async () => {
     const ada = await enrolled()
     atSecond(10)
     const later = codeOf(ada.secret, 3)
@@ -185,7 +185,7 @@ describe('login with 2FA on', () => {
     expect((await login(ada.email, codeOf(ada.secret))).status).toBe(200)
   })
 
-  test('takes codes again when the clock was ahead and has been put right', async () => {
+  test('accepts codes again after the clock was ahead and has been corrected', async () => {
     const ada = await enrolled()
     panel.clock.jump(365 * 86_400)
     expect((await login(ada.email, codeOf(ada.secret))).status).toBe(200)
@@ -195,7 +195,7 @@ describe('login with 2FA on', () => {
     expect((await login(ada.email, code)).error).toBe('invalid_2fa_code')
   })
 
-  test('takes a code once, and no older one after it', async () => {
+  test('accepts a code once, and no older one after it', async () => {
     const ada = await enrolled()
     const [now, before] = [codeOf(ada.secret), codeOf(ada.secret, -1)]
     expect((await login(ada.email, now)).status).toBe(200)
@@ -205,7 +205,7 @@ describe('login with 2FA on', () => {
     }
   })
 
-  test('takes a code once, also of ten requests in parallel', async () => {
+  test('accepts a code once, even in ten parallel requests', async () => {
     const ada = await enrolled()
     const code = codeOf(ada.secret)
     const answers = await Promise.all(Array.from({ length: 10 }, () => login(ada.email, code)))
@@ -221,7 +221,7 @@ describe('login with 2FA on', () => {
     },
   )
 
-  test('takes a recovery code in place of a code, once, in any case and spacing', async () => {
+  test('accepts a recovery code in place of a code, once, in any case and spacing', async () => {
     const ada = await enrolled()
     const [first = '', second = ''] = ada.recoveryCodes
     expect((await login(ada.email, first)).status).toBe(200)
@@ -229,14 +229,14 @@ describe('login with 2FA on', () => {
     expect((await login(ada.email, second.toLowerCase().replaceAll('-', ' '))).status).toBe(200)
   })
 
-  test('takes a recovery code once, also of ten requests in parallel', async () => {
+  test('accepts a recovery code once, even in ten parallel requests', async () => {
     const ada = await enrolled()
     const code = ada.recoveryCodes[0] ?? ''
     const answers = await Promise.all(Array.from({ length: 10 }, () => login(ada.email, code)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  test('does not take the recovery code of another user', async () => {
+  test('refuses another user’s recovery code', async () => {
     const [ada, bob] = [await enrolled(), await enrolled()]
     expect((await login(ada.email, bob.recoveryCodes[0])).error).toBe('invalid_2fa_code')
   })
@@ -254,7 +254,7 @@ describe('login with 2FA on', () => {
 })
 
 describe('disabling', () => {
-  test('wants password and code, and then one factor is enough', async () => {
+  test('requires password and code, and then one factor is enough', async () => {
     const ada = await enrolled()
     const token = await panel.login(ada.email, PASSWORD, codeOf(ada.secret))
     panel.clock.advance(30)
@@ -269,7 +269,7 @@ describe('disabling', () => {
     expect((await disable({ password: PASSWORD, totp_code: codeOf(ada.secret) })).status).toBe(409)
   })
 
-  test('and enrolling again gives another seed, and the old recovery codes are void', async () => {
+  test('and enrolling again returns another seed, and voids the old recovery codes', async () => {
     const ada = await enrolled()
     const token = await panel.login(ada.email, PASSWORD, ada.recoveryCodes[0])
     await panel.post('/auth/2fa/disable', token, { password: PASSWORD, totp_code: codeOf(ada.secret) })
@@ -302,7 +302,7 @@ describe('new recovery codes', () => {
 })
 
 test.each(['setup', 'enable', 'disable', 'recovery-codes'])(
-  '/auth/2fa/%s wants a JWT before it looks at the body',
+  '/auth/2fa/%s requires a JWT before it looks at the body',
   async (step) => {
     const ada = await panel.customer()
     const path = `/auth/2fa/${step}`

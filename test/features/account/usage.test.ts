@@ -51,7 +51,7 @@ afterEach(async () => {
 const use = (keyId: number) => usage.record({ kind: 'api_key', keyId, secretHash: '', expiresAt: null })
 const lastUsed = async () => (await store.read.select().from(apiKeys)).map(({ lastUsedAt }) => lastUsedAt)
 
-test('is kept when it can not be written, and written the next time, unless there is something newer', async () => {
+test('is kept when a write fails, and written the next time unless there is something newer', async () => {
   use(1)
   use(2)
   failure = new Error('disk full')
@@ -67,7 +67,7 @@ test('is kept when it can not be written, and written the next time, unless ther
   expect(await lastUsed()).toEqual([1_000_000, 1_005_000])
 })
 
-test('that is being written is waited for by whoever reads next', async () => {
+test('that is being written is waited for by the next read', async () => {
   use(1)
   const first = usage.flush()
   await usage.settle()

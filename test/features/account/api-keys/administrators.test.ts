@@ -32,7 +32,7 @@ describe('a key with scopes', () => {
     expect((await panel.get<User[]>(`/admin/users?email=${user.email}`, admin)).data).toEqual([])
   })
 
-  test('promotes nobody', async () => {
+  test('promotes no user to administrator', async () => {
     const { id } = await panel.customer()
     const answer = await panel.patch(`/admin/users/${id}`, key, { role: 'admin' })
     expect([answer.status, answer.message]).toEqual([403, `${REASON} make a user an administrator: ${REMEDY}`])
@@ -50,7 +50,7 @@ describe('a key with scopes', () => {
     },
   )
 
-  test('does not log an administrator out, and does so with a customer', async () => {
+  test('cannot log an administrator out, but can log out a customer', async () => {
     const [boss, ada] = [await panel.customer('admin'), await panel.customer()]
     const answer = await panel.delete(`/admin/users/${boss.id}/sessions`, key)
     expect([answer.status, answer.message]).toEqual([403, `${REASON} end the sessions of an administrator: ${REMEDY}`])
@@ -65,7 +65,7 @@ describe('a key with scopes', () => {
     expect((await userOf(id)).id).toBe(id)
   })
 
-  test('gets no activation token of an administrator', async () => {
+  test('gets no activation token for an administrator', async () => {
     const { id } = await invite('admin')
     const answer = await panel.post(`/admin/users/${id}/activation`, key)
     expect([answer.status, answer.message]).toEqual([403, `${REASON} activate an administrator: ${REMEDY}`])
@@ -82,7 +82,7 @@ describe('a key with scopes', () => {
     expect(data.jwt_ttl_seconds).toBe(86_400)
   })
 
-  test('does the rest: customers and other settings', async () => {
+  test('can do the rest: manage customers and other settings', async () => {
     const user = newUser('customer')
     const { status, data } = await panel.post<User>('/admin/users', key, user)
     expect(status).toBe(201)
@@ -94,7 +94,7 @@ describe('a key with scopes', () => {
   })
 })
 
-test('a key without scopes does all of it, also from its addresses alone', async () => {
+test('a key without scopes can do all of it, even when limited to its addresses', async () => {
   const full = await panel.key(admin, { allowed_cidrs: ['127.0.0.0/8'] })
   const { id } = (await panel.post<User>('/admin/users', full, newUser('admin'))).data
   expect((await panel.post(`/admin/users/${id}/activation`, full)).status).toBe(200)

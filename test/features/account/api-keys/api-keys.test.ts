@@ -35,7 +35,7 @@ async function hosted(): Promise<Customer> {
 }
 
 describe('creating a key', () => {
-  test('gives exactly what the contract says', async () => {
+  test('returns exactly what the contract says', async () => {
     const answer = await create({ name: 'Deploy', expires_at: '2099-12-31T23:59:59Z' })
     expect([answer.status, answer.message]).toEqual([201, 'API key created'])
     const { key } = answer.data
@@ -51,18 +51,18 @@ describe('creating a key', () => {
     })
   })
 
-  test('takes the null that it answers for a key without an end', async () => {
+  test('accepts the null that it returns for a key without an expiry', async () => {
     const { data } = await create({ name: 'Everlasting', expires_at: null })
     expect(data.expires_at).toBeNull()
     const { name, expires_at } = data
     expect((await create({ name, expires_at })).status).toBe(201)
   })
 
-  test.each(['مفتاح النشر', 'דואר\u200f', '👩\u200d💻 deploy', 'नमस्ते'])('takes the name %s', async (name) => {
+  test.each(['مفتاح النشر', 'דואר\u200f', '👩\u200d💻 deploy', 'नमस्ते'])('accepts the name %s', async (name) => {
     expect((await create({ name })).data.name).toBe(name)
   })
 
-  test('without expires_at makes one that is valid until it is deleted', async () => {
+  test('without expires_at creates one that is valid until it is deleted', async () => {
     // Its own panel, whose clock can go far.
     const future = await startPanel()
     const bob = await future.customer()
@@ -75,7 +75,7 @@ describe('creating a key', () => {
     await future.stop()
   })
 
-  test('makes another key each time, also under the same name', async () => {
+  test('creates a different key each time, even under the same name', async () => {
     const made = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Same' })))
     expect(new Set(made.map(({ data }) => data.key)).size).toBe(10)
     expect(new Set(made.map(({ data }) => data.id)).size).toBe(10)
@@ -87,7 +87,7 @@ describe('creating a key', () => {
     ['100 emoji', '\u{1f511}'.repeat(100)],
     ['letters of any language', 'Schlüssel für später — 鍵'],
     ['quotes and markup, as they are', `'"; DROP TABLE api_keys; -- <b>&amp;\\`],
-  ])('takes a name of %s', async (_, name) => {
+  ])('accepts a name of %s', async (_, name) => {
     const answer = await create({ name })
     expect([answer.status, answer.data.name]).toEqual([201, name])
     expect((await list()).at(-1)?.name).toBe(name)
@@ -101,7 +101,7 @@ describe('creating a key', () => {
     ['2099-06-15T12:00:00-00:00', '2099-06-15T12:00:00.000Z'],
     ['2099-06-15T12:00:00.5Z', '2099-06-15T12:00:00.500Z'],
     ['2096-02-29T12:00:00Z', '2096-02-29T12:00:00.000Z'],
-  ])('takes the expiry %s and answers in UTC', async (expiresAt, normalised) => {
+  ])('accepts the expiry %s and answers in UTC', async (expiresAt, normalised) => {
     const { status, data } = await create({ name: 'Expiring', expires_at: expiresAt })
     expect([status, data.expires_at]).toEqual([201, normalised])
     expect((await list()).at(-1)?.expires_at).toBe(normalised)
@@ -158,13 +158,13 @@ describe('creating a key', () => {
     expect(await list()).toEqual(before)
   })
 
-  test('refuses an expiry that is now, and takes the next millisecond', async () => {
+  test('refuses an expiry of now, and accepts the next millisecond', async () => {
     const refused = await create({ name: 'Now', expires_at: after(0) })
     expect([refused.status, refused.message]).toEqual([422, 'expires_at: must be in the future'])
     expect((await create({ name: 'Next', expires_at: after(0.001) })).status).toBe(201)
   })
 
-  test('refuses an expiry that an offset moves beyond the year 9999', async () => {
+  test('refuses an expiry whose offset moves it beyond the year 9999', async () => {
     const bob = await panel.customer()
     const answer = await create({ name: 'x', expires_at: '9999-12-31T23:59:59-01:00' }, bob.token)
     expect([answer.status, answer.message]).toEqual([422, TIME_RULE])
@@ -197,7 +197,7 @@ describe('the secret', () => {
     ])
   })
 
-  test('is nowhere in the data directory, where its SHA-256 is', async () => {
+  test('appears nowhere in the data directory except as its SHA-256', async () => {
     const { data: made } = await create({ name: 'Stored' })
     await panel.get('/sites', made.key)
     await list()
@@ -215,7 +215,7 @@ describe('the secret', () => {
 })
 
 describe('the list', () => {
-  test('has one’s own keys, oldest first, exactly as the contract says', async () => {
+  test('has the caller’s own keys, oldest first, exactly as the contract says', async () => {
     const bob = await panel.customer()
     expect(await list(bob.token)).toEqual([])
     const first = (await create({ name: 'First' }, bob.token)).data
@@ -233,7 +233,7 @@ describe('the list', () => {
     expect(answer.data).toEqual([shown(first), shown(second)])
   })
 
-  test('says in the very next request when a key was last used', async () => {
+  test('shows in the very next request when a key was last used', async () => {
     const bob = await hosted()
     const { key } = (await create({ name: 'Used' }, bob.token)).data
     await create({ name: 'Unused' }, bob.token)
@@ -248,7 +248,7 @@ describe('the list', () => {
     expect(await lastUsed()).toEqual([after(0), null])
   })
 
-  test('does not take a refused attempt with an expired key for a use', async () => {
+  test('does not count a refused attempt with an expired key as a use', async () => {
     const bob = await hosted()
     const { key } = (await create({ name: 'Expiring', expires_at: after(10) }, bob.token)).data
     panel.clock.advance(20)
@@ -256,7 +256,7 @@ describe('the list', () => {
     expect((await list(bob.token)).map(({ last_used_at }) => last_used_at)).toEqual([null])
   })
 
-  test('comes in pages', async () => {
+  test('is paginated', async () => {
     const bob = await panel.customer()
     const made: number[] = []
     for (const name of ['a', 'b', 'c']) made.push((await create({ name }, bob.token)).data.id)
@@ -280,7 +280,7 @@ describe('the list', () => {
 })
 
 describe('a key', () => {
-  test('works where a JWT does, in any case of the scheme', async () => {
+  test('works where a JWT does, with the scheme in any case', async () => {
     const bob = await hosted()
     const key = await panel.key(bob.token)
     expect((await panel.get('/sites', key)).status).toBe(200)
@@ -328,7 +328,7 @@ describe('a key', () => {
     expect((await panel.get('/sites', bob.token)).status).toBe(401)
   })
 
-  test('has the role that its user has now', async () => {
+  test('has the current role of its user', async () => {
     const bob = await panel.customer('admin')
     const key = await panel.key(bob.token)
     expect((await panel.get('/admin/users', key)).status).toBe(200)
@@ -380,14 +380,17 @@ describe('deleting a key', () => {
     expect([answer.status, answer.message]).toEqual([status, message])
   })
 
-  test.each(['customer', 'admin'] as const)('of another user is 403 for a %s, and the key works on', async (role) => {
-    const bob = await hosted()
-    const { id, key } = (await create({ name: "Bob's" }, bob.token)).data
-    const stranger = await panel.customer(role)
-    const answer = await panel.delete(`/auth/api-keys/${id}`, stranger.token)
-    expect([answer.status, answer.error, answer.message]).toEqual([403, 'forbidden', "This is another user's key"])
-    expect((await panel.get('/sites', key)).status).toBe(200)
-  })
+  test.each(['customer', 'admin'] as const)(
+    'of another user is 403 for a %s, and the key keeps working',
+    async (role) => {
+      const bob = await hosted()
+      const { id, key } = (await create({ name: "Bob's" }, bob.token)).data
+      const stranger = await panel.customer(role)
+      const answer = await panel.delete(`/auth/api-keys/${id}`, stranger.token)
+      expect([answer.status, answer.error, answer.message]).toEqual([403, 'forbidden', "This is another user's key"])
+      expect((await panel.get('/sites', key)).status).toBe(200)
+    },
+  )
 })
 
 describe('key management', () => {
@@ -412,7 +415,7 @@ describe('key management', () => {
     ['POST', '/auth/api-keys', { name: 'x' }],
     ['GET', '/auth/api-keys', undefined],
     ['DELETE', '/auth/api-keys/1', undefined],
-  ])('by nobody is 401: %s %s', async (method, path, body) => {
+  ])('without a credential is 401: %s %s', async (method, path, body) => {
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await panel.send(method, path, { headers, ...(body && { body }) })
       expect([answer.status, answer.error, answer.message]).toEqual([
@@ -423,7 +426,7 @@ describe('key management', () => {
     }
   })
 
-  test('with the JWT of a disabled user is 401, and makes nothing', async () => {
+  test('with the JWT of a disabled user is 401, and creates nothing', async () => {
     const bob = await panel.customer()
     const admin = await panel.admin()
     await panel.patch(`/admin/users/${bob.id}`, admin, { status: 'disabled' })

@@ -29,7 +29,7 @@ async function logIn(): Promise<string> {
 }
 
 describe('a user with two-factor authentication', () => {
-  test('logs in, creates a key, lists it, uses it and deletes it, with the JWT alone', async () => {
+  test('logs in, creates a key, lists it, uses it and deletes it, with only the JWT', async () => {
     const token = await logIn()
     const body = { name: 'Deploy', expires_at: '2099-12-31T23:59:59Z' }
     const created = await panel.post<Created>('/auth/api-keys', token, body)
@@ -52,7 +52,7 @@ describe('a user with two-factor authentication', () => {
     expect((await panel.get('/sites', key)).status).toBe(401)
   })
 
-  test('changes and rotates a key with the JWT alone, too', async () => {
+  test('changes and rotates a key with only the JWT, too', async () => {
     const token = await logIn()
     const { id, key } = (await panel.post<Created>('/auth/api-keys', token, { name: 'Deploy' })).data
     const changed = await panel.patch<Created>(`/auth/api-keys/${id}`, token, { expires_at: '2099-01-01T00:00:00Z' })
@@ -64,7 +64,7 @@ describe('a user with two-factor authentication', () => {
     ])
   })
 
-  test('may send a code all the same: it is neither looked at, nor counted, nor spent', async () => {
+  test('may still send a code: it is neither checked, counted nor spent', async () => {
     const token = await logIn()
     const totp_code = app.freshCode()
     for (const code of ['000000', totp_code]) {
@@ -76,7 +76,7 @@ describe('a user with two-factor authentication', () => {
     expect(again.status).toBe(200)
   })
 
-  test('is asked for a code as soon as an administrator’s setting wants one, and no longer once it does not', async () => {
+  test('is asked for a code only while an administrator’s setting requires one', async () => {
     const token = await logIn()
     const admin = await panel.admin()
     const create = (more = {}) => panel.post('/auth/api-keys', token, { name: 'Deploy', ...more })

@@ -68,7 +68,7 @@ async function enrol(): Promise<() => string> {
 }
 
 describe('rotating a key', () => {
-  test('takes no body at all, and gives the old secret a day', async () => {
+  test('needs no body, and keeps the old secret for a day', async () => {
     const old = await create()
     const answer = await panel.send<Created>('POST', `/auth/api-keys/${old.id}/rotate`, { as: ada.token })
     expect([answer.status, answer.message]).toEqual([200, 'API key rotated'])
@@ -77,7 +77,7 @@ describe('rotating a key', () => {
     expect([empty.status, empty.message]).toEqual([400, 'body: must be an object'])
   })
 
-  test('gives another secret, and leaves the old one for a day', async () => {
+  test('returns a new secret, and keeps the old one for a day', async () => {
     const old = await create({ scopes: ['sites:read'], expires_at: after(30 * DAY_SECONDS) })
     const { status, message, data: rotated } = await rotate(old.id)
     expect([status, message]).toEqual([200, 'API key rotated'])
@@ -118,7 +118,7 @@ describe('rotating a key', () => {
     expect([await statusOf(old.key), await statusOf(rotated.key)]).toEqual([401, 200])
   })
 
-  test('tells no end of the old secret after that of the key', async () => {
+  test('never reports an end of the old secret later than that of the key', async () => {
     const { id } = await create({ expires_at: after(DAY_SECONDS) })
     const { data: rotated } = await rotate(id, { grace_seconds: 7 * DAY_SECONDS })
     expect(rotated.previous_key?.valid_until).toBe(after(DAY_SECONDS))
@@ -126,7 +126,7 @@ describe('rotating a key', () => {
     expect(changed.previous_key?.valid_until).toBe(after(HOUR_SECONDS))
   })
 
-  test('again within the grace period ends the oldest', async () => {
+  test('again within the grace period ends the oldest secret', async () => {
     const first = await create()
     const second = (await rotate(first.id)).data
     const third = (await rotate(first.id)).data
@@ -135,7 +135,7 @@ describe('rotating a key', () => {
     expect([await statusOf(second.key), await statusOf(third.key), await statusOf(last.key)]).toEqual([401, 401, 200])
   })
 
-  test('never lets the old secret live longer than the key', async () => {
+  test('never lets the old secret outlive the key', async () => {
     const old = await create({ expires_at: after(HOUR_SECONDS) })
     const rotated = (await rotate(old.id)).data
     panel.clock.advance(HOUR_SECONDS)
@@ -149,7 +149,7 @@ describe('rotating a key', () => {
     expect([await statusOf(old.key), await statusOf(rotated.key)]).toEqual([401, 401])
   })
 
-  test('is told by mail and in the audit log, and never stored in plain', async () => {
+  test('is reported by email and in the audit log, and never stored in plain text', async () => {
     const old = await create()
     const rotated = (await rotate(old.id)).data
     const mails = await mailsToAda()
@@ -163,7 +163,7 @@ describe('rotating a key', () => {
     for (const { key } of [old, rotated]) expect(stored).not.toContain(key)
   })
 
-  test('asks a user with a second factor for a fresh code, where the setting says so', async () => {
+  test('asks a user with a second factor for a fresh code, where the setting requires it', async () => {
     const old = await create()
     const code = await enrol()
     const { data } = await rotate(old.id)
@@ -196,7 +196,7 @@ describe('rotating a key', () => {
     expect([answer.status, answer.message]).toEqual([status, message])
   })
 
-  test('of another user, by a key, by nobody, or of one that is gone or has expired is refused', async () => {
+  test('of another user, by a key, without a credential, or of a deleted or expired key is refused', async () => {
     const { id, key } = await create({ expires_at: after(60) })
     const bob = await panel.customer()
     expect((await rotate(id, {}, bob.token)).status).toBe(403)
@@ -211,7 +211,7 @@ describe('rotating a key', () => {
 })
 
 describe('changing a key', () => {
-  test('renames it, gives it an expiry, and takes it away again', async () => {
+  test('renames it, sets an expiry, and removes it again', async () => {
     const { id, key } = await create()
     expect((await change(id, { name: 'Renamed' })).data).toMatchObject({ id, name: 'Renamed', expires_at: null })
     const expires_at = after(60)
@@ -237,7 +237,7 @@ describe('changing a key', () => {
     expect([answer.status, answer.message]).toEqual([status, message])
   })
 
-  test('to another expiry takes a fresh code where rotating does, another name does not', async () => {
+  test('to another expiry requires a fresh code where rotating does; renaming does not', async () => {
     const { id } = await create()
     const code = await enrol()
     await requireCode()
@@ -246,7 +246,7 @@ describe('changing a key', () => {
     expect((await change(id, { expires_at: after(60), totp_code: code() })).status).toBe(200)
   })
 
-  test('to another expiry is told by mail, and every change in the audit log', async () => {
+  test('to another expiry is reported by email, and every change in the audit log', async () => {
     const { id, key_prefix } = await create()
     await change(id, { name: 'Renamed' })
     const expires_at = after(DAY_SECONDS)
@@ -258,7 +258,7 @@ describe('changing a key', () => {
     expect(data.map(({ action }) => action).slice(0, 2)).toEqual(['api_key.change', 'api_key.change'])
   })
 
-  test('of another user, by a key, or once it has expired is refused: what has ended stays so', async () => {
+  test('of another user, by a key, or after it has expired is refused: an ended key stays ended', async () => {
     const { id, key } = await create({ expires_at: after(60) })
     const bob = await panel.customer()
     expect((await change(id, { name: 'Mine' }, bob.token)).status).toBe(403)
@@ -295,7 +295,7 @@ describe('the expiry of a key', () => {
     expect([refused.status, refused.headers.get('x-api-key-expires')]).toEqual([403, expires_at])
   })
 
-  test('is not on responses to a JWT, or to a key that has none', async () => {
+  test('is not on responses to a JWT, or to a key without an expiry', async () => {
     expect(await headersOf(ada.token)).toEqual([null, null])
     expect(await headersOf((await create()).key)).toEqual([null, null])
   })
@@ -308,7 +308,7 @@ describe('the expiry of a key', () => {
   })
 })
 
-describe('a mail about the expiry', () => {
+describe('an email about the expiry', () => {
   const aboutExpiry = async () => (await mailsToAda()).filter(({ subject }) => subject === 'An API key expires soon')
   const pass = async (seconds: number) => {
     panel.clock.advance(seconds)
@@ -316,13 +316,13 @@ describe('a mail about the expiry', () => {
     return (await aboutExpiry()).length
   }
 
-  test('comes once to who was not told for a week because the panel stood still', async () => {
+  test('is sent once after the panel was stopped for the whole last week', async () => {
     await create({ expires_at: after(10 * DAY_SECONDS) })
     expect(await pass(9.5 * DAY_SECONDS)).toBe(1)
     expect(await pass(HOUR_SECONDS)).toBe(1)
   })
 
-  test('does not come to who chose so short a life just now, and comes again after another expiry', async () => {
+  test('is not sent for an expiry this close when it was just chosen, and is sent again after a new expiry', async () => {
     const { id } = await create({ expires_at: after(3 * DAY_SECONDS) })
     expect(await pass(1)).toBe(0)
     expect((await change(id, { expires_at: after(20 * DAY_SECONDS) })).status).toBe(200)
@@ -331,7 +331,7 @@ describe('a mail about the expiry', () => {
     expect(await pass(6 * DAY_SECONDS)).toBe(2)
   })
 
-  test('does not come for a key that is deleted or has expired, nor to a user who is disabled', async () => {
+  test('is not sent for a deleted or expired key, or to a disabled user', async () => {
     const [deleted, expired] = [
       await create({ expires_at: after(10 * DAY_SECONDS) }),
       await create({ expires_at: after(60) }),
@@ -344,7 +344,7 @@ describe('a mail about the expiry', () => {
     expect(await pass(20.5 * DAY_SECONDS)).toBe(0)
   })
 
-  test('comes seven days before and one day before, each once, also over a restart', async () => {
+  test('is sent seven days and one day before, each once, even across a restart', async () => {
     const expires_at = after(10 * DAY_SECONDS)
     const { key_prefix } = await create({ expires_at })
     expect(await pass(3 * DAY_SECONDS - 1)).toBe(0)

@@ -23,7 +23,7 @@ const create = (body: object, as = ada.token) =>
   panel.post<Record<string, unknown>>('/auth/api-keys', as, { name: 'Limited', ...body })
 
 describe('a key without options', () => {
-  test('is the contract’s, field by field, and may do all that its user may', async () => {
+  test('matches the contract field by field, and can do everything its user can', async () => {
     const { data } = await create({})
     expect(Object.keys(data).sort()).toEqual(['created_at', 'expires_at', 'id', 'key', 'key_prefix', 'name'])
     const me = (await panel.get<Me>('/auth/me', data.key as string)).data.credential
@@ -81,7 +81,7 @@ describe('options', () => {
 
   const notRanges = ['203.0.113', '203.0.113.0/33', '2001:db8::/129', '0x7f.1', '::ffff:203.0.113.7', '10.0.0.0/']
   test.each([...notRanges, 'fe80::1%eth0', 'fe80::%eth0/64', 'all', ''])(
-    'allowed_cidrs that hold %j are refused',
+    'allowed_cidrs containing %j are refused',
     async (range) => {
       const answer = await create({ allowed_cidrs: ['10.0.0.0/8', range] })
       expect([answer.status, answer.message]).toEqual([
@@ -91,13 +91,13 @@ describe('options', () => {
     },
   )
 
-  test('allowed_cidrs come back in their one normal form', async () => {
+  test('allowed_cidrs are returned in normal form', async () => {
     const allowed_cidrs = ['203.0.113.7', '10.1.2.3/8', '10.0.0.0/8', '2001:0DB8:0::1/48', '::1', '0.0.0.0/0']
     const { data } = await create({ allowed_cidrs })
     expect(data.allowed_cidrs).toEqual(['203.0.113.7/32', '10.0.0.0/8', '2001:db8::/48', '::1/128', '0.0.0.0/0'])
   })
 
-  test('a subscription of somebody else is refused, to an administrator it is not', async () => {
+  test('another user’s subscription is refused, except for an administrator', async () => {
     const bob = await panel.customer()
     expect((await create({ subscription_id: first }, bob.token)).status).toBe(403)
     expect((await create({ subscription_id: first }, await panel.admin())).status).toBe(201)
@@ -129,7 +129,7 @@ describe('scopes', () => {
     expect((await panel.get('/auth/api-keys', key)).error).toBe('forbidden')
   })
 
-  test('decide for every operation of the document: each asks for its own, and without it refuses', async () => {
+  test('decide for every operation of the document: each requires its own, and without it refuses', async () => {
     const administrator = await panel.customer('admin')
     const operations = (await operationsOf(panel)).filter(({ isOpen }) => !isOpen)
     const security = await scopesOfDocument()
@@ -166,7 +166,7 @@ describe('scopes', () => {
     return Object.fromEntries(operations.map(({ operationId, security }) => [operationId, security[0]?.bearer[0]]))
   }
 
-  test('are told to a valid key alone: a stranger gets the same 401 as ever', async () => {
+  test('are revealed only to a valid key: a stranger gets the same 401 as ever', async () => {
     const { data } = await create({ scopes: ['sites:read'], allowed_cidrs: ['203.0.113.7'] })
     await panel.delete(`/auth/api-keys/${data.id}`, ada.token)
     for (const path of ['/subscriptions', '/sites', '/admin/users']) {
@@ -191,7 +191,7 @@ describe('allowed_cidrs', () => {
       ['11.0.0.0', '192.0.2.128'],
     ],
     [['2001:db8::/48'], ['2001:db8:0:ffff::1', '2001:db8::'], ['2001:db8:1::1', '32.1.13.184']],
-  ])('%j let a key in from there alone', async (allowed_cidrs, inside, outside) => {
+  ])('%j admit a key only from there', async (allowed_cidrs, inside, outside) => {
     const key = await panel.key(ada.token, { allowed_cidrs })
     for (const address of inside) expect([address, (await from(address, key)).status]).toEqual([address, 200])
     for (const address of outside) {
@@ -200,14 +200,14 @@ describe('allowed_cidrs', () => {
     }
   })
 
-  test('hold for every operation that knows who asks, /auth/me among them', async () => {
+  test('apply to every operation that authenticates, including /auth/me', async () => {
     const key = await panel.key(ada.token, { allowed_cidrs: ['203.0.113.7'] })
     for (const path of ['/auth/me', '/auth/api-keys', '/subscriptions', '/admin/users', `/sites/${inFirst.id}`]) {
       expect([path, (await from('203.0.113.8', key, path)).error]).toEqual([path, 'ip_not_allowed'])
     }
   })
 
-  test('make an attempt from elsewhere no use of the key, and no request of its user', async () => {
+  test('make an attempt from elsewhere neither a use of the key nor a request of its user', async () => {
     const bob = await panel.customer()
     const key = await panel.key(bob.token, { allowed_cidrs: ['203.0.113.7'] })
     const remaining = async (as: string, address: string) =>
@@ -261,7 +261,7 @@ describe('a key that is bound to a subscription', () => {
     expect((await panel.get<Site>(`/sites/${inFirst.id}`, ada.token)).data.domain).toBe('first.example')
   })
 
-  test('creates, changes and deletes in that one, where the default is another', async () => {
+  test('creates, changes and deletes in that one, even when another is the default', async () => {
     const key = await panel.key(ada.token, { subscription_id: second })
     const { data: site } = await panel.post<Site>('/sites', key, { domain: 'bound.example' })
     expect(site.subscription_id).toBe(second)
@@ -269,7 +269,7 @@ describe('a key that is bound to a subscription', () => {
     expect((await panel.delete(`/sites/${site.id}`, key)).status).toBe(200)
   })
 
-  test('may not do what goes beyond it: move the default, read the audit log, administer', async () => {
+  test('cannot act beyond it: move the default, read the audit log, administer', async () => {
     const key = await panel.key(ada.token, { subscription_id: second })
     const message = `This API key is bound to subscription ${second}, and this goes beyond it`
     expect((await panel.patch(`/subscriptions/${second}`, key, { is_default: true })).message).toBe(message)
@@ -285,7 +285,7 @@ describe('a key that is bound to a subscription', () => {
     expect((await panel.post<Site>('/sites', admins, { domain: 'admin.example' })).data.subscription_id).toBe(second)
   })
 
-  test('sees nothing any more once the subscription is somebody else’s', async () => {
+  test('sees nothing once the subscription belongs to another user', async () => {
     const bob = await panel.customer()
     await panel.subscription(bob.id)
     const given = await panel.subscription(bob.id)
@@ -313,7 +313,7 @@ describe('a key that is bound to a subscription', () => {
     expect((await panel.get(`/sites?subscription_id=${own}`, bound)).status).toBe(403)
   })
 
-  test('gets no answer that was kept for another credential', async () => {
+  test('gets no response that was kept for another credential', async () => {
     const bound = await panel.key(ada.token, { subscription_id: second })
     const headers = { 'idempotency-key': 'shared' }
     const body = { domain: 'kept.example' }
@@ -324,7 +324,7 @@ describe('a key that is bound to a subscription', () => {
 })
 
 describe('the number of keys', () => {
-  test('of a user is limited, also for many requests at once, and deleting one makes room', async () => {
+  test('per user is limited, even for many requests at once, and deleting one makes room', async () => {
     const admin = await panel.admin()
     const bob = await panel.customer()
     const made = (await create({}, bob.token)).data

@@ -44,7 +44,7 @@ const mailAbout = async (subject: string) => (await panel.mailsTo(ada.email)).fi
 const statusOf = async (as: string) => (await panel.get('/auth/me', as)).status
 
 describe('creating a key that may rotate itself', () => {
-  test('says until when: a year, unless its maker says something else', async () => {
+  test('has a limit: a year, unless the request says otherwise', async () => {
     const plain = (await create()).data
     expect([plain.can_rotate, plain.renewable_until]).toEqual([undefined, undefined])
     const key = await renewable()
@@ -55,7 +55,7 @@ describe('creating a key that may rotate itself', () => {
     expect([listed?.can_rotate, listed?.renewable_until]).toEqual([true, after(YEAR)])
   })
 
-  test('is told by email', async () => {
+  test('is reported by email', async () => {
     await renewable()
     const mail = await mailAbout('A new API key was created')
     expect(mail?.text).toContain(`It may rotate itself until: ${spokenTime(after(YEAR))}`)
@@ -83,7 +83,7 @@ describe('creating a key that may rotate itself', () => {
     expect((await panel.get('/auth/api-keys', ada.token)).data).toEqual([])
   })
 
-  test('with an end beyond that year names the field to give', async () => {
+  test('with an end beyond that year names the missing field', async () => {
     const answer = await create({ can_rotate: true, expires_at: after(YEAR + DAY) })
     expect([answer.status, answer.message]).toEqual([
       422,
@@ -91,7 +91,7 @@ describe('creating a key that may rotate itself', () => {
     ])
   })
 
-  test('is refused where the setting is off, as it is by default', async () => {
+  test('is refused while the setting is off, which is the default', async () => {
     await allow(false)
     const answer = await create({ can_rotate: true })
     expect([answer.status, answer.error, answer.message]).toEqual([403, 'forbidden', `can_rotate: ${OFF}`])
@@ -100,7 +100,7 @@ describe('creating a key that may rotate itself', () => {
 })
 
 describe('rotating itself', () => {
-  test('gives a new secret and a new end, and the old secret works for a day', async () => {
+  test('returns a new secret and a new end, and the old secret works for a day', async () => {
     const { key, id, key_prefix } = await renewable({ scopes: ['sites:read'] })
     panel.clock.advance(20 * DAY)
     const answer = await rotate(key)
@@ -138,7 +138,7 @@ describe('rotating itself', () => {
     expect([await statusOf(key), (await rotate(key)).status]).toEqual([401, 401])
   })
 
-  test('lets the old secret live no longer than it would have', async () => {
+  test('never lets the old secret live longer than it would have', async () => {
     const { key } = await renewable({ expires_at: after(3600) })
     panel.clock.advance(3000)
     const rotated = await rotate(key)
@@ -168,14 +168,14 @@ describe('rotating itself', () => {
     expect((await rotate(rotated.key)).status).toBe(200)
   })
 
-  test('of many requests at once is done by one', async () => {
+  test('many times at once succeeds once', async () => {
     const { key } = await renewable()
     const answers = await Promise.all(Array.from({ length: 8 }, () => rotate(key)))
     // The others lose to it in the gate or in the transaction.
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(409)])
   })
 
-  test('is told by email and in the audit log each time, with the address that it came from', async () => {
+  test('is reported by email and in the audit log each time, with its address', async () => {
     const { key, id } = await renewable()
     const { data } = await panel.send<Created>('POST', PATH, { as: key, from: '203.0.113.44' })
     const mail = await mailAbout('An API key rotated itself')
@@ -215,7 +215,7 @@ describe('rotating itself', () => {
     expect((await rotate(other.key, { 'idempotency-key': 'nightly-2' })).status).toBe(200)
   })
 
-  test('is open to a key with scopes, bound to a subscription, from its addresses alone', async () => {
+  test('is open to a key with scopes, bound to a subscription, from its addresses only', async () => {
     const subscription_id = await panel.subscription(ada.id)
     const limits = { scopes: ['sites:read'], subscription_id, allowed_cidrs: ['203.0.113.7'] }
     const { key } = await renewable(limits)
@@ -230,7 +230,7 @@ describe('rotating itself', () => {
 })
 
 describe('a key', () => {
-  test('without the right, by nobody, or with a JWT does not', async () => {
+  test('without the right cannot, nor can a JWT or a client without a credential', async () => {
     const { key } = (await create()).data
     const answer = await rotate(key)
     expect([answer.status, answer.error, answer.message]).toEqual([403, 'forbidden', NO_RIGHT])
@@ -246,7 +246,7 @@ describe('a key', () => {
     }
   })
 
-  test('does not while the setting is off, and does once it is on again', async () => {
+  test('cannot while the setting is off, and can once it is on again', async () => {
     const { key } = await renewable()
     await allow(false)
     const answer = await rotate(key)
@@ -256,7 +256,7 @@ describe('a key', () => {
     expect((await rotate(key)).status).toBe(200)
   })
 
-  test('does not any longer once its user has chosen another end by hand', async () => {
+  test('cannot once its user has set another end by hand', async () => {
     for (const expires_at of [after(DAY), null, after(MONTH)]) {
       const { id, key } = await renewable()
       const changed = await panel.patch<Created>(`/auth/api-keys/${id}`, ada.token, { expires_at })
@@ -268,7 +268,7 @@ describe('a key', () => {
     expect((await rotate(key)).status).toBe(200)
   })
 
-  test('that its user has rotated keeps the right and its end', async () => {
+  test('rotated by its user keeps the right and its end', async () => {
     const { id, expires_at } = await renewable()
     const body = { grace_seconds: 0 }
     const rotated = (await panel.post<Created>(`/auth/api-keys/${id}/rotate`, ada.token, body)).data
@@ -276,7 +276,7 @@ describe('a key', () => {
     expect((await rotate(rotated.key)).status).toBe(200)
   })
 
-  test('that its user has rotated does not end because the old secret would have to end before', async () => {
+  test('rotated by its user does not end early because the old secret would have', async () => {
     const { id, key, expires_at } = await renewable({ expires_at: after(3600) })
     const body = { grace_seconds: 7 * DAY }
     const rotated = (await panel.post<Created>(`/auth/api-keys/${id}/rotate`, ada.token, body)).data
@@ -287,7 +287,7 @@ describe('a key', () => {
     expect([await statusOf(key), await statusOf(rotated.key)]).toEqual([401, 200])
   })
 
-  test('that has expired, is deleted, or whose user is disabled is 401', async () => {
+  test('that is expired or deleted, or whose user is disabled, is 401', async () => {
     const keys = [await renewable({ expires_at: after(60) }), await renewable(), await renewable()]
     const [expired, deleted, disabled] = keys.map(({ key }) => key)
     panel.clock.advance(60)
@@ -297,7 +297,7 @@ describe('a key', () => {
     expect((await rotate(disabled)).status).toBe(401)
   })
 
-  test('cannot give itself the right: it creates and changes no key, as before', async () => {
+  test('cannot give itself the right: it still cannot create or change keys', async () => {
     const { id, key } = await renewable()
     expect((await create({ can_rotate: true }, key)).status).toBe(403)
     expect((await panel.patch(`/auth/api-keys/${id}`, key, { expires_at: null })).status).toBe(403)
@@ -316,7 +316,7 @@ describe('a script', () => {
     expect(await me(key)).toMatchObject({ can_rotate: false })
   })
 
-  test('is told of the endpoint in the warning before the end, only where it gives a longer life', async () => {
+  test('sees the endpoint in the expiry warning only where rotating would extend the key', async () => {
     const warningTo = async (as: string) => (await panel.get('/auth/me', as)).headers.get('x-api-key-warning')
     const byHand = 'expires in 10 days: give it a new expiry, or replace it'
     const soon = { expires_at: after(10 * DAY) }
@@ -328,7 +328,7 @@ describe('a script', () => {
     expect(await warningTo(key)).toBe(byHand)
   })
 
-  test('of a user with two-factor authentication needs no code, also where keys are made with one', async () => {
+  test('of a user with two-factor authentication needs no code, even where creating keys requires one', async () => {
     const { freshCode } = await enrol(panel, ada.token)
     await panel.patch('/admin/settings', await panel.admin(), { require_code_for_api_keys: true })
     expect((await create({ can_rotate: true })).error).toBe('2fa_required')

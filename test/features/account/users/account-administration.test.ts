@@ -66,7 +66,7 @@ describe('the API keys of a user', () => {
     expect((await panel.delete(`/admin/users/${ada.id}/api-keys/${id}`, boss.token)).status).toBe(404)
   })
 
-  test('are not another user’s: an id is looked up with its user', async () => {
+  test('are looked up together with the user, so another user’s key is not found', async () => {
     const bob = await panel.customer()
     const key = await panel.key(ada.token)
     const [{ id } = { id: 0 }] = (await keysOf(ada.id)).data
@@ -92,7 +92,7 @@ describe('the API keys of a user', () => {
     expect([answer.status, answer.message]).toEqual([status, message])
   })
 
-  test('are revoked by a key with users:write, an administrator’s not', async () => {
+  test('are revoked by a key with users:write, except an administrator’s', async () => {
     const scoped = await panel.key(boss.token, { scopes: ['users:read', 'users:write'] })
     for (const user of [ada, boss]) await panel.key(user.token)
     const [{ id: adas } = { id: 0 }] = (await keysOf(ada.id, scoped)).data
@@ -128,7 +128,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
     await enrol(panel, ada.token)
   })
 
-  test('takes the password of the administrator, and counts a wrong one at the administrator', async () => {
+  test('requires the administrator’s password, and counts a wrong one against the administrator', async () => {
     const wrong = await act(ada.id, boss.token, { password: 'wrong' })
     expect([wrong.status, wrong.error]).toEqual([401, 'invalid credentials'])
     expect([await isDone(ada.id, ada.email), failuresOf(panel, boss.id), failuresOf(panel, ada.id)]).toEqual([
@@ -140,7 +140,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
     expect([await isDone(ada.id, ada.email), failuresOf(panel, boss.id)]).toEqual([true, 0])
   })
 
-  test('takes a code of an administrator with a second factor, each once', async () => {
+  test('requires a code from an administrator with a second factor, and accepts each once', async () => {
     const { freshCode } = await enrol(panel, boss.token)
     expect((await act(ada.id, boss.token)).error).toBe('2fa_required')
     const wrong = await act(ada.id, boss.token, { password: PASSWORD, totp_code: '000000' })
@@ -153,7 +153,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
     expect((await act(bob.id, boss.token, { password: PASSWORD, totp_code })).error).toBe('invalid_2fa_code')
   })
 
-  test('takes a JWT: no API key proves a password, whatever it may do', async () => {
+  test('requires a JWT: no API key proves a password, whatever its scopes', async () => {
     for (const as of [await panel.key(boss.token), await panel.key(boss.token, { scopes: ['users:write'] })]) {
       const answer = await act(ada.id, as)
       expect([answer.status, answer.error, answer.message]).toEqual([403, 'forbidden', NO_KEY])
@@ -161,7 +161,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
     expect(await isDone(ada.id, ada.email)).toBe(false)
   })
 
-  test('is for administrators', async () => {
+  test('is for administrators only', async () => {
     const bob = await panel.customer()
     expect((await act(ada.id, undefined)).status).toBe(401)
     for (const as of [bob.token, ada.token, await panel.key(bob.token)]) {
@@ -189,7 +189,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
 })
 
 describe('a user who lost the mailbox', () => {
-  test('is moved at once; the old address is told, what was mailed there is void, sessions and keys stay', async () => {
+  test('is moved at once; the old address is notified, tokens sent there are void, sessions and keys stay', async () => {
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
     const token = /#token=(\S+)/.exec((await mailAbout('Set a new password'))?.text ?? '')?.[1]
     const key = await panel.key(ada.token)
@@ -217,21 +217,21 @@ describe('a user who lost the mailbox', () => {
   test.each<[() => Promise<string> | string, number, string]>([
     [() => ada.email, 422, 'email: must not be the current one'],
     [() => boss.email, 409, 'email: another user has this address'],
-  ])('is not moved to an address that is taken', async (email, status, message) => {
+  ])('is not moved to an address in use', async (email, status, message) => {
     const body = { email: await email(), password: PASSWORD }
     const answer = await panel.post(`/admin/users/${ada.id}/email`, boss.token, body)
     expect([answer.status, answer.message, failuresOf(panel, boss.id)]).toEqual([status, message, 0])
     expect(await emailOf(ada.id)).toBe(ada.email)
   })
 
-  test('is not moved to what is no address', async () => {
+  test('is not moved to an invalid address', async () => {
     const answer = await panel.post(`/admin/users/${ada.id}/email`, boss.token, { email: 'ada', password: PASSWORD })
     expect([answer.status, answer.message]).toEqual([422, expect.stringContaining('email: must be an email address')])
   })
 })
 
 describe('a user who lost the second factor', () => {
-  test('logs in with the password alone after a reset, which ends the sessions and leaves the keys', async () => {
+  test('logs in with only the password after a reset, which ends the sessions and leaves the keys', async () => {
     await enrol(panel, ada.token)
     const key = await panel.key(ada.token)
     const answer = await panel.post(`/admin/users/${ada.id}/2fa/reset`, boss.token, { password: PASSWORD })
@@ -246,7 +246,7 @@ describe('a user who lost the second factor', () => {
     expect(entries.data[0]).toMatchObject({ actor_id: boss.id, account_id: ada.id, target_id: ada.id })
   })
 
-  test('who has none is a conflict, nothing is mailed and no attempt counted', async () => {
+  test('who never had one is a conflict: nothing is emailed and no attempt counted', async () => {
     const answer = await panel.post(`/admin/users/${ada.id}/2fa/reset`, boss.token, { password: PASSWORD })
     expect([answer.status, answer.message]).toEqual([409, 'Two-factor authentication is off'])
     expect([await panel.mailsTo(ada.email), failuresOf(panel, boss.id)]).toEqual([[], 0])
@@ -254,14 +254,14 @@ describe('a user who lost the second factor', () => {
   })
 })
 
-describe('a user whose account is throttled', () => {
+describe('a throttled user', () => {
   const unlock = (id: number | string, as: string | undefined) => panel.post(`/admin/users/${id}/unlock`, as)
   const loginFrom = async (address: string) => {
     const body = { email: ada.email, password: PASSWORD }
     return (await panel.send('POST', '/auth/login', { body, from: address })).status
   }
 
-  test('is shown with its failed attempts, and with the time of the next one', async () => {
+  test('is shown with the failed attempts, and the time of the next one', async () => {
     const state = async (id: number | string, as = boss.token) => panel.get(`/admin/users/${id}/throttle`, as)
     expect((await state(ada.id)).data).toEqual({ failed_attempts: 0, next_attempt_at: null })
     const wrong = { email: ada.email, password: 'wrong' }
@@ -283,7 +283,7 @@ describe('a user whose account is throttled', () => {
     expect((await state(ada.id, await scoped('sites:read'))).error).toBe('scope_missing')
   })
 
-  test('is unlocked by an administrator, audited and told', async () => {
+  test('is unlocked by an administrator, audited and notified', async () => {
     setFailures(panel, ada.id, 100, ['strangers'])
     expect(await loginFrom('203.0.113.80')).toBe(401)
     const answer = await unlock(ada.id, boss.token)
@@ -294,7 +294,7 @@ describe('a user whose account is throttled', () => {
     expect(await loginFrom('203.0.113.80')).toBe(200)
   })
 
-  test('is unlocked by a key with users:write, an administrator not: it would buy a guesser all attempts', async () => {
+  test('is unlocked by a key with users:write, except an administrator: it would buy a guesser all attempts', async () => {
     const scoped = await panel.key(boss.token, { scopes: ['users:write'] })
     expect((await unlock(ada.id, scoped)).status).toBe(200)
     setFailures(panel, boss.id, 100, ['strangers'])
@@ -306,7 +306,7 @@ describe('a user whose account is throttled', () => {
     expect(failuresOf(panel, boss.id, 'strangers')).toBe(100)
   })
 
-  test('is unlocked by nobody else, and an unknown one is 404', async () => {
+  test('is unlocked by no other caller, and an unknown one is 404', async () => {
     setFailures(panel, ada.id, 100, ['strangers'])
     expect((await unlock(ada.id, undefined)).status).toBe(401)
     for (const as of [ada.token, await panel.key(ada.token)]) expect((await unlock(ada.id, as)).status).toBe(403)
@@ -322,7 +322,7 @@ describe('a subscription', () => {
     panel.send('DELETE', `/admin/subscriptions/${id}${query}`, { ...(as !== null && { as }), headers })
   const createSite = async (domain: string) => (await panel.post<Row>('/sites', ada.token, { domain })).data.id
 
-  test('is deleted, audited and told, and another one becomes the default', async () => {
+  test('is deleted, audited and reported, and another one becomes the default', async () => {
     const [first, second] = [await panel.subscription(ada.id, { name: 'First' }), await panel.subscription(ada.id)]
     const answer = await remove(first)
     expect([answer.status, answer.data, answer.message]).toEqual([200, null, 'Subscription deleted'])
@@ -343,7 +343,7 @@ describe('a subscription', () => {
     expect((await panel.get('/sites', ada.token)).status).toBe(404)
   })
 
-  test('with sites stays, and goes with them only where that is asked for', async () => {
+  test('with sites stays, and goes with them only on request', async () => {
     const id = await panel.subscription(ada.id)
     const [one, two] = [await createSite(`a${id}.example`), await createSite(`b${id}.example`)]
     const bound = await panel.key(ada.token, { subscription_id: id })
@@ -380,7 +380,7 @@ describe('a subscription', () => {
     expect((await panel.get(`/admin/subscriptions/${id}`, boss.token)).status).toBe(200)
   })
 
-  test('is deleted by a key with subscriptions:write; its sites take sites:write too', async () => {
+  test('is deleted by a key with subscriptions:write; its sites require sites:write too', async () => {
     const id = await panel.subscription(ada.id)
     await createSite(`scoped${id}.example`)
     const key = (scopes: string[]) => panel.key(boss.token, { scopes })
@@ -393,7 +393,7 @@ describe('a subscription', () => {
     expect((await remove(await panel.subscription(ada.id), '', alone)).status).toBe(200)
   })
 
-  test('is deleted by no customer and by nobody', async () => {
+  test('is deleted neither by a customer nor without a credential', async () => {
     const id = await panel.subscription(ada.id)
     expect((await remove(id, '', null)).status).toBe(401)
     for (const as of [ada.token, await panel.key(ada.token)]) expect((await remove(id, '', as)).status).toBe(403)

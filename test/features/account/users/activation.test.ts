@@ -23,7 +23,7 @@ const renew = async (id: number | string) =>
 const activate = (token: string) => panel.post('/auth/password-reset/confirm', undefined, { token, password: PASSWORD })
 
 describe('an invitation', () => {
-  test('is mailed to the user, with the token that the administrator sees too', async () => {
+  test('is emailed to the user, with the token that the administrator sees too', async () => {
     const { email, activation } = await invite()
     const [mail, ...others] = await panel.mailsTo(email)
     expect(others).toEqual([])
@@ -35,13 +35,13 @@ describe('an invitation', () => {
     expect(await panel.login(email)).toBeTruthy()
   })
 
-  test('is no longer mailed once it has expired', async () => {
+  test('is no longer emailed once it has expired', async () => {
     const { email } = await invite()
     panel.clock.advance(DAY_SECONDS)
     expect(await panel.mailsTo(email)).toEqual([])
   })
 
-  test('is in the answer alone where no mail server is configured', async () => {
+  test('is only in the response where no mail server is configured', async () => {
     const own = await startPanel()
     const body = { email: 'new@example.com', name: 'New', role: 'customer' }
     const { data } = await own.post<Invited>('/admin/users', await own.admin(), body)
@@ -52,7 +52,7 @@ describe('an invitation', () => {
 })
 
 describe('a new invitation', () => {
-  test('voids the former one, and is mailed as well', async () => {
+  test('voids the previous one, and is emailed as well', async () => {
     const { id, email, activation } = await invite()
     panel.clock.advance(2 * DAY_SECONDS)
     const answer = await renew(id)
@@ -63,21 +63,21 @@ describe('a new invitation', () => {
     expect((await activate(answer.data.token)).status).toBe(200)
   })
 
-  test('is void once the user has become an administrator: who holds it was meant for less', async () => {
+  test('is void once the user has become an administrator: it was meant for lesser rights', async () => {
     const { id, activation } = await invite()
     await panel.patch(`/admin/users/${id}`, await panel.admin(), { role: 'admin' })
     expect((await activate(activation.token)).status).toBe(422)
     expect((await activate((await renew(id)).data.token)).status).toBe(200)
   })
 
-  test('works once, also of ten requests in parallel', async () => {
+  test('works once, even in ten parallel requests', async () => {
     const { id } = await invite()
     const { token } = (await renew(id)).data
     const answers = await Promise.all(Array.from({ length: 10 }, () => activate(token)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(422)])
   })
 
-  test('is not for a user who has a password, is disabled, or is not there', async () => {
+  test('is not for a user who has a password, is disabled, or does not exist', async () => {
     const { id } = await panel.customer()
     expect(await renew(id)).toMatchObject({ status: 409, error: 'conflict' })
     const other = await invite()
@@ -87,7 +87,7 @@ describe('a new invitation', () => {
     expect((await renew('abc')).status).toBe(400)
   })
 
-  test('is for an administrator to give', async () => {
+  test('is issued only by administrators', async () => {
     const { id } = await invite()
     const { token } = await panel.customer()
     expect((await panel.post(`/admin/users/${id}/activation`, token)).status).toBe(403)

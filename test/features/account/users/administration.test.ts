@@ -29,7 +29,7 @@ describe('a search', () => {
     }
   })
 
-  test('finds users by part of their name, whatever the case of its letters', async () => {
+  test('finds users by part of their name, in any case', async () => {
     const admin = await panel.admin()
     const make = async (name: string) => {
       const email = `${Bun.randomUUIDv7()}@named.example`
@@ -57,7 +57,7 @@ describe('a search', () => {
     expect([answer.status, answer.message]).toEqual([status, message])
   })
 
-  test('finds sites by part of a domain or an alias, within what one may see', async () => {
+  test('finds sites by part of a domain or an alias, among the visible ones', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     await panel.subscription(ada.id)
     await panel.subscription(bob.id)
@@ -74,7 +74,7 @@ describe('a search', () => {
     expect(await search(await panel.admin(), 'domain=needle')).toEqual([first, second])
   })
 
-  test('keeps its words on the way to the next page', async () => {
+  test('keeps its words in the link to the next page', async () => {
     const admin = await panel.admin()
     const found: number[] = []
     let path: string | undefined = '/api/v1/admin/users?email=customer&limit=1'
@@ -148,7 +148,7 @@ describe('a deleted user', () => {
     expect((await createSite(bob.token, 'deleted.example')).status).toBe(201)
   })
 
-  test('never comes back as somebody else: no id, token or key is mapped to the next user', async () => {
+  test('is never confused with the next user: no id, token or key is reused', async () => {
     const [admin, ada] = [await panel.admin(), await panel.customer()]
     const key = await panel.key(ada.token)
     await panel.delete(`/admin/users/${ada.id}`, admin)
@@ -157,7 +157,7 @@ describe('a deleted user', () => {
     for (const credential of [ada.token, key]) expect((await panel.get('/auth/me', credential)).status).toBe(401)
   })
 
-  test('can not be the last active administrator', async () => {
+  test('cannot be the last active administrator', async () => {
     const own = await startPanel()
     try {
       const answer = await own.delete('/admin/users/1', await own.admin())
@@ -217,7 +217,7 @@ test.each([
   ['DELETE', '/admin/users/1/sessions'],
   ['DELETE', '/admin/users/1/sessions/1'],
   ['DELETE', '/admin/users/1'],
-])('%s %s is for administrators', async (method, path) => {
+])('%s %s is for administrators only', async (method, path) => {
   const ada = await panel.customer()
   expect((await panel.send(method, path)).status).toBe(401)
   expect((await panel.send(method, path, { as: ada.token })).status).toBe(403)

@@ -56,7 +56,7 @@ const missing: [string, number, string][] = [
 ]
 
 describe('creating a user', () => {
-  test.each(['customer', 'admin'])('gives the %s, and once an activation', async (role) => {
+  test.each(['customer', 'admin'])('returns the %s, and once an activation', async (role) => {
     const email = newEmail()
     const answer = await create({ email, name: 'Ada Lovelace', role })
     expect([answer.status, answer.message]).toEqual([201, 'User created'])
@@ -80,12 +80,12 @@ describe('creating a user', () => {
     expect((await all()).at(-1)).toEqual(user)
   })
 
-  test('keeps the email in lower case', async () => {
+  test('stores the email in lower case', async () => {
     const email = newEmail()
     expect((await invite({ email: email.toUpperCase() })).email).toBe(email)
   })
 
-  test('with an email that is there already is 409, also in another case', async () => {
+  test('with an email already in use is 409, in any case', async () => {
     const { email } = await invite()
     const before = await all()
     for (const again of [email, email.toUpperCase(), ada.email, 'Admin@LocalHost']) {
@@ -145,7 +145,7 @@ describe('creating a user', () => {
     [{ password_hash: 'x' }, 422, 'password_hash: is not a known field'],
     [{ id: 1 }, 422, 'id: is not a known field'],
     [{ status: 'active' }, 422, 'status: is not a known field'],
-  ])('from %j makes none', async (wrong, status, message) => {
+  ])('from %j creates none', async (wrong, status, message) => {
     const before = await all()
     const answer = await create(wrong)
     expect([answer.status, answer.message]).toEqual([status, message])
@@ -155,7 +155,7 @@ describe('creating a user', () => {
 })
 
 describe('an activation', () => {
-  test('sets the password, once, and logs nobody in', async () => {
+  test('sets the password, once, and logs no one in', async () => {
     const { email, activation } = await invite()
     expect((await login(email)).status).toBe(401)
     const answer = await activate(activation.token)
@@ -177,7 +177,7 @@ describe('an activation', () => {
     }
   })
 
-  test('works until just before 24 hours have passed, and not from then on', async () => {
+  test('works until just before 24 hours have passed, and not after', async () => {
     const [early, late] = [await invite(), await invite()]
     panel.clock.advance(DAY_SECONDS - 0.001)
     expect((await activate(early.activation.token)).status).toBe(200)
@@ -229,7 +229,7 @@ describe('an activation', () => {
       () => `${hostname()}`.repeat(4).concat('+7'),
       'must not be made of your email address, the name of this server or of this product',
     ],
-  ])('refuses a password %s with the reason, and can be used after it', async (_, passwordOf, rule) => {
+  ])('refuses a password %s with the reason, and can still be used', async (_, passwordOf, rule) => {
     const { email, activation } = await invite({ email: `longer-name${++invitations}@invited.example` })
     const answer = await activate(activation.token, passwordOf(email))
     expect([answer.status, answer.error, answer.message]).toEqual([422, 'validation error', `password: ${rule}`])
@@ -243,7 +243,7 @@ describe('an activation', () => {
     ['256 characters', 'long-'.repeat(52).slice(0, 256)],
     ['8 emoji', [...Array(8).keys()].map((i) => String.fromCodePoint(0x1f511 + i * i)).join('')],
     ['spaces at its ends', '  between spaces  '],
-  ])('takes a password of %s', async (_, password) => {
+  ])('accepts a password of %s', async (_, password) => {
     const { email, activation } = await invite()
     expect((await activate(activation.token, password)).status).toBe(200)
     expect((await login(email, password)).status).toBe(200)
@@ -260,7 +260,7 @@ describe('an activation', () => {
     [{ token: 'A'.repeat(43) }, 422, TOKEN_RULE],
     [{ token: 'A'.repeat(129) }, 422, 'token: must be at most 128 characters'],
     [{ email: 'ada@example.com' }, 422, 'email: is not a known field'],
-  ])('is not had with %j, which costs no hash', async (wrong, status, message) => {
+  ])('with %j is refused without a hash', async (wrong, status, message) => {
     const { activation } = await invite()
     const hashesBefore = panel.services.passwords.hashed
     const answer = await activate(activation.token, PASSWORD, wrong)
@@ -274,7 +274,7 @@ describe('an activation', () => {
     expect((await panel.get('/admin/users', activation.token)).status).toBe(401)
   })
 
-  test('ends with its hash: what the database holds can’t be redeemed', async () => {
+  test('ends with its hash: the database holds nothing that can be redeemed', async () => {
     const { activation } = await invite()
     const answer = await activate(Bun.SHA256.hash(activation.token, 'hex'))
     expect([answer.status, answer.message]).toEqual([422, TOKEN_RULE])
@@ -282,7 +282,7 @@ describe('an activation', () => {
 })
 
 describe('changing a user', () => {
-  test('keeps what is absent', async () => {
+  test('keeps absent fields', async () => {
     const { activation: _, ...made } = await invite()
     let expected: User = made
     for (const body of [
@@ -326,7 +326,7 @@ describe('changing a user', () => {
     expect((await get(made.id)).data).toEqual(made)
   })
 
-  test('to another role ends the sessions and holds at the next request', async () => {
+  test('to another role ends the sessions and takes effect at the next request', async () => {
     const bob = await panel.customer('admin')
     expect((await panel.get('/admin/users', bob.token)).status).toBe(200)
     expect((await change(bob.id, { role: 'customer' })).status).toBe(200)
@@ -337,7 +337,7 @@ describe('changing a user', () => {
     expect((await panel.get('/auth/me', asCustomer)).status).toBe(401)
   })
 
-  test('to another name, or to what is there already, leaves the sessions', async () => {
+  test('to another name, or to the current values, leaves the sessions', async () => {
     const bob = await panel.customer()
     for (const body of [{ name: 'Robert' }, { role: 'customer' }, { status: 'active' }, {}]) {
       expect((await change(bob.id, body)).status).toBe(200)
@@ -392,7 +392,7 @@ describe('the last active administrator', () => {
   }
 
   test.each([{ role: 'customer' }, { status: 'disabled' }, { role: 'customer', status: 'disabled', name: 'Gone' }])(
-    'does not take %j, and stays as it was',
+    'refuses %j, and stays as it was',
     async (body) => {
       const { panel, token } = await lonely()
       await panel.customer()
@@ -416,7 +416,7 @@ describe('the last active administrator', () => {
     await panel.stop()
   })
 
-  test('is not another who was invited and never came', async () => {
+  test('may not go while the other one has not accepted the invitation', async () => {
     const { panel, token } = await lonely()
     const body = { email: 'invited@example.com', name: 'Invited', role: 'admin' }
     const { data: invited } = await panel.post<Invited>('/admin/users', token, body)
@@ -461,7 +461,7 @@ describe('the last active administrator', () => {
 })
 
 describe('the list of users', () => {
-  test('comes in pages that hold everybody once, in order', async () => {
+  test('comes in pages that list each user once, in order', async () => {
     await Promise.all(Array.from({ length: 5 }, () => invite()))
     const expected = (await all()).map(({ id }) => id)
     const seen: number[] = []
@@ -483,13 +483,13 @@ describe('the list of users', () => {
     ['limit=1&limit=1', 400],
     ['cursor=bWFkZSB1cA', 422],
     ['nickname=ada', 422],
-  ])('is not had with ?%s', async (query, status) => {
+  ])('with ?%s is refused', async (query, status) => {
     const answer = await panel.get(`/admin/users?${query}`, await panel.admin())
     expect([answer.status, answer.error]).toEqual([status, status === 400 ? 'bad request' : 'validation error'])
   })
 })
 
-test('no response holds a password hash, a TOTP seed or a token’s hash', async () => {
+test('no response contains a password hash, a TOTP seed or a token’s hash', async () => {
   const bob = await panel.customer()
   const setup = await panel.post<{ secret: string }>('/auth/2fa/setup', bob.token, { password: PASSWORD })
   const { id, activation } = await invite()
@@ -545,7 +545,7 @@ describe('without the right', () => {
     expect(await all()).toEqual(before)
   })
 
-  test.each(requests)('%s %s is 401 for nobody', async (method, path, body) => {
+  test.each(requests)('%s %s is 401 without a credential', async (method, path, body) => {
     const before = await all()
     const answer = await panel.send(method, path, { ...(body && { body }) })
     expect([answer.status, answer.error, answer.message]).toEqual([401, 'not authenticated', 'Authentication required'])

@@ -35,7 +35,7 @@ describe('a domain', () => {
     [`${'l'.repeat(63)}.example`, `${'l'.repeat(63)}.example`],
     // 253 characters, the longest there is.
     [`${'a.'.repeat(126)}a`, `${'a.'.repeat(126)}a`],
-  ])('%s is kept as %s', async (domain, kept) => {
+  ])('%s is stored as %s', async (domain, kept) => {
     const { status, data } = await create({ domain })
     expect([status, data.domain, data.document_root]).toEqual([201, kept, `/var/www/${kept}`])
     expect((await panel.get<Site>(`/sites/${data.id}`, ada.token)).data.domain).toBe(kept)
@@ -98,14 +98,14 @@ describe('a domain', () => {
   test.each([
     ['empty', ''],
     ['of 254 characters', `${'a.'.repeat(126)}aa`],
-  ])('that is %s is refused by its length', async (_, domain) => {
+  ])('that is %s is refused for its length', async (_, domain) => {
     const answer = await create({ domain })
     expect([answer.status, answer.message]).toEqual([422, 'domain: must be 1 to 253 characters'])
     const asAlias = await create({ domain: 'fine.example', aliases: [domain] })
     expect([asAlias.status, asAlias.message]).toEqual([422, 'aliases.0: must be 1 to 253 characters'])
   })
 
-  test('obeys the same rules when it is changed, and stays as it was otherwise', async () => {
+  test('obeys the same rules on a change, and otherwise stays as it was', async () => {
     const { data: site } = await create({ domain: 'steady.example', aliases: ['steady-too.example'] })
     for (const [, domain] of refused) {
       const answer = await panel.patch(`/sites/${site.id}`, ada.token, { domain })
@@ -118,13 +118,13 @@ describe('a domain', () => {
 })
 
 describe('aliases', () => {
-  test('are kept in their order, normalised', async () => {
+  test('are kept in their order, normalized', async () => {
     const { data } = await create({ domain: 'ordered.example', aliases: ['Z.Ordered.example', 'ä.ordered.example'] })
     expect(data.aliases).toEqual(['z.ordered.example', 'xn--4ca.ordered.example'])
     expect((await panel.get<Site>(`/sites/${data.id}`, ada.token)).data.aliases).toEqual(data.aliases)
   })
 
-  test('may be 100', async () => {
+  test('may number 100', async () => {
     const aliases = Array.from({ length: 100 }, (_, n) => `a${n}.hundred.example`)
     const { status, data } = await create({ domain: 'hundred.example', aliases })
     expect([status, data.aliases]).toEqual([201, aliases])
@@ -169,7 +169,7 @@ describe('aliases', () => {
 describe('a name on this server', () => {
   const taken = (field: string) => `${field}: a site on this server already has this name`
 
-  test('is taken by a domain and by an alias alike, whoever has it and however it is spelt', async () => {
+  test('is taken by a domain and by an alias alike, of any user and in any spelling', async () => {
     await create({ domain: 'müller.example', aliases: ['www.müller.example'] })
     const bob = await panel.customer()
     await panel.subscription(bob.id)
@@ -190,7 +190,7 @@ describe('a name on this server', () => {
     expect((await create({ domain: 'bob.example', aliases: ['www.bob.example'] }, bob.token)).status).toBe(201)
   })
 
-  test('can’t be taken by a change either, and the site stays as it was', async () => {
+  test('cannot be taken by a change either, and the site stays as it was', async () => {
     await create({ domain: 'first.example', aliases: ['www.first.example'] })
     const { data: site } = await create({ domain: 'second.example', aliases: ['www.second.example'] })
     const attempts: [string, object][] = [
@@ -217,7 +217,7 @@ describe('a name on this server', () => {
     expect(same.data).toMatchObject({ domain: 'new.example', aliases: ['old.example'] })
   })
 
-  test('can’t be a site’s domain while it is its alias', async () => {
+  test('cannot be a site’s domain while it is its alias', async () => {
     const { data: site } = await create({ domain: 'base.example', aliases: ['www.base.example'] })
     const answer = await panel.patch(`/sites/${site.id}`, ada.token, { domain: 'www.base.example' })
     expect([answer.status, answer.message]).toEqual([422, 'aliases: must not repeat the domain or another alias'])
@@ -253,7 +253,7 @@ describe('a name on this server', () => {
           ? { domain: 'contested-4.example' }
           : { domain: `n${n}.contested-4.example`, aliases: ['contested-4.example'] },
     ],
-  ])('goes to one of many who ask at once %s', async (_, bodyOf) => {
+  ])('goes to one of many parallel requests %s', async (_, bodyOf) => {
     const before = await count()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(bodyOf(n))))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])

@@ -43,7 +43,7 @@ async function walk(as: string, path: string): Promise<{ pages: number[][]; link
 }
 
 describe('the subscription', () => {
-  test('is the only one where none is named', async () => {
+  test('is the only one when none is named', async () => {
     const carl = await panel.customer()
     const only = await panel.subscription(carl.id)
     const { data } = await create(carl.token)
@@ -52,7 +52,7 @@ describe('the subscription', () => {
     expect((await list(carl.token, `?subscription_id=${only}`)).data).toEqual([data])
   })
 
-  test('is the default one of several where none is named', async () => {
+  test('is the default of several when none is named', async () => {
     const carl = await panel.customer()
     const [first, second] = [await panel.subscription(carl.id), await panel.subscription(carl.id)]
     const inFirst = (await create(carl.token)).data
@@ -66,7 +66,7 @@ describe('the subscription', () => {
     expect(idsOf(await list(carl.token, `?subscription_id=${first}`))).toEqual([inFirst.id])
   })
 
-  test('of a customer who has none is 404, and the message says so', async () => {
+  test('of a customer without one is 404, and the message says so', async () => {
     const carl = await panel.customer()
     const message = 'You have no subscription; ask your provider for one'
     for (const answer of [await list(carl.token), await create(carl.token)]) {
@@ -124,7 +124,7 @@ describe('the subscription', () => {
     expect(idsOf(await list(bob.token))).toEqual(before)
   })
 
-  test('may be named in the query, in the body, or the same in both, when a site is made', async () => {
+  test('may be named in the query, the body, or the same in both, when a site is created', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id)
     const second = await panel.subscription(carl.id)
@@ -138,7 +138,7 @@ describe('the subscription', () => {
     }
   })
 
-  test('must not be one in the query and another in the body', async () => {
+  test('must not differ between the query and the body', async () => {
     const carl = await panel.customer()
     const [first, second] = [await panel.subscription(carl.id), await panel.subscription(carl.id)]
     for (const [query, body] of [
@@ -158,7 +158,7 @@ describe('the subscription', () => {
     expect((await list(carl.token, `?subscription_id=${second}`)).data).toEqual([])
   })
 
-  test('may be any for an administrator, who gets the sites of all without naming one', async () => {
+  test('may be any for an administrator, who gets all users’ sites without naming one', async () => {
     const admin = await panel.admin()
     const [hers, his] = [(await create(ada.token)).data, (await create(bob.token)).data]
     const all = idsOf(await list(admin, '?limit=1000'))
@@ -171,12 +171,12 @@ describe('the subscription', () => {
     expect((await create(admin, {}, `?subscription_id=${bobs}`)).data.subscription_id).toBe(bobs)
   })
 
-  test('must be named when an administrator makes a site', async () => {
+  test('must be named when an administrator creates a site', async () => {
     const answer = await create(await panel.admin())
     expect([answer.status, answer.message]).toEqual([400, 'subscription_id: is required for administrators'])
   })
 
-  test('that is suspended lets its sites be read and not changed, also by an administrator', async () => {
+  test('that is suspended lets its sites be read but not changed, even by an administrator', async () => {
     const carl = await panel.customer()
     const id = await panel.subscription(carl.id)
     const { data: site } = await create(carl.token)
@@ -207,7 +207,7 @@ describe('the subscription', () => {
 describe('the limit of a subscription', () => {
   const reached = (limit: number) => `The subscription's limit of ${limit} sites is reached`
 
-  test('is how many sites it takes, and a deleted one makes room', async () => {
+  test('is how many sites it holds, and a deletion makes room', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id, { max_sites: 2 })
     const { data: first } = await create(carl.token)
@@ -221,7 +221,7 @@ describe('the limit of a subscription', () => {
     expect((await create(carl.token)).status).toBe(409)
   })
 
-  test('counts its own sites only', async () => {
+  test('counts only its own sites', async () => {
     const carl = await panel.customer()
     const [small, other] = [
       await panel.subscription(carl.id, { max_sites: 1 }),
@@ -233,7 +233,7 @@ describe('the limit of a subscription', () => {
     }
   })
 
-  test('is not passed by requests in parallel', async () => {
+  test('is not exceeded by requests in parallel', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id, { max_sites: 3 })
     await create(carl.token)
@@ -243,14 +243,14 @@ describe('the limit of a subscription', () => {
     expect((await list(carl.token)).data).toHaveLength(3)
   })
 
-  test('of 0 is none', async () => {
+  test('of 0 allows none', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id, { max_sites: 0 })
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(carl.token)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
   })
 
-  test('below what is there keeps the sites, lets them be changed, and takes no other', async () => {
+  test('below the current number keeps the sites, lets them be changed, and allows no other', async () => {
     const carl = await panel.customer()
     const id = await panel.subscription(carl.id)
     const { data: site } = await create(carl.token)
@@ -264,7 +264,7 @@ describe('the limit of a subscription', () => {
 })
 
 describe('a site', () => {
-  test('is made with exactly the fields of the design', async () => {
+  test('is created with exactly the fields of the design', async () => {
     const domain = newDomain()
     const answer = await create(ada.token, { domain, aliases: [`www.${domain}`] })
     const now = new Date(panel.clock.now()).toISOString()
@@ -284,7 +284,7 @@ describe('a site', () => {
     expect([shown.status, shown.message, shown.data]).toEqual([200, '', answer.data])
   })
 
-  test('keeps what a change leaves out', async () => {
+  test('keeps the fields that a change leaves out', async () => {
     const { data: made } = await create(ada.token, { aliases: [newDomain(), newDomain()] })
     let expected = made
     const domain = newDomain()
@@ -305,7 +305,7 @@ describe('a site', () => {
     }
   })
 
-  test('is gone once deleted, and its id is never used again', async () => {
+  test('is gone once deleted, and its id is never reused', async () => {
     const { data: site } = await create(ada.token)
     const answer = await panel.delete(`/sites/${site.id}`, ada.token)
     expect([answer.status, answer.data, answer.message]).toEqual([200, null, 'Site deleted'])
@@ -404,14 +404,14 @@ describe('a site', () => {
     [{ domain: 'a.example', document_root: '/etc' }, 422, 'document_root: is not a known field'],
     [[], 400, 'body: must be an object'],
     ['text', 400, 'body: must be an object'],
-  ])('is not made from %j', async (body, status, message) => {
+  ])('is not created from %j', async (body, status, message) => {
     const before = (await list(ada.token, '?limit=1000')).data
     const answer = await panel.post('/sites', ada.token, body)
     expect([answer.status, answer.message]).toEqual([status, message])
     expect((await list(ada.token, '?limit=1000')).data).toEqual(before)
   })
 
-  test('is not made from no body at all', async () => {
+  test('is not created without a body', async () => {
     const answer = await panel.post('/sites', ada.token)
     expect([answer.status, answer.message]).toEqual([400, 'body: is required'])
   })
@@ -436,7 +436,7 @@ describe('a site', () => {
     }
   })
 
-  test('of another customer is 403 and stays as it was, whatever is asked of it', async () => {
+  test('of another customer is 403 and stays as it was, whatever is requested', async () => {
     const { data: site } = await create(bob.token)
     for (const credential of [ada.token, await panel.key(ada.token)]) {
       for (const answer of [
@@ -456,7 +456,7 @@ describe('a site', () => {
     expect((await panel.get<Site>(`/sites/${site.id}`, bob.token)).data).toEqual(site)
   })
 
-  test('of a customer is an administrator’s to read, change and delete', async () => {
+  test('of a customer can be read, changed and deleted by an administrator', async () => {
     const admin = await panel.admin()
     const { data: site } = await create(bob.token)
     expect((await panel.get<Site>(`/sites/${site.id}`, admin)).data).toEqual(site)
@@ -471,7 +471,7 @@ describe('a site', () => {
     ['GET', '/1', undefined],
     ['PATCH', '/1', { status: 'disabled' }],
     ['DELETE', '/1', undefined],
-  ])('is nobody’s without a credential: %s /sites%s', async (method, path, body) => {
+  ])('is 401 without a credential: %s /sites%s', async (method, path, body) => {
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await panel.send(method, `/sites${path}`, { headers, ...(body && { body }) })
       expect([answer.status, answer.error, answer.message]).toEqual([
@@ -501,7 +501,7 @@ describe('pages', () => {
     [6, [6, 1]],
     [7, [7]],
     [1000, [7]],
-  ])('of %i hold every site once, in order, and keep the other parameters', async (limit, sizes) => {
+  ])('of %i list every site once, in order, and keep the other parameters', async (limit, sizes) => {
     const { pages, links } = await walk(carl.token, `/sites?limit=${limit}&subscription_id=${subscription}`)
     expect(pages.map((page) => page.length)).toEqual(sizes)
     expect(pages.flat()).toEqual(made)
@@ -513,7 +513,7 @@ describe('pages', () => {
     }
   })
 
-  test('hold 100 where no limit is given', async () => {
+  test('hold 100 by default', async () => {
     const dora = await panel.customer()
     await panel.subscription(dora.id)
     await Promise.all(Array.from({ length: 101 }, () => create(dora.token)))
@@ -531,7 +531,7 @@ describe('pages', () => {
     expect(answer.headers.get('link')).toContain('cursor=')
   })
 
-  test('go on after a site that was deleted meanwhile', async () => {
+  test('continue after a site that was deleted in between', async () => {
     const dora = await panel.customer()
     await panel.subscription(dora.id)
     const ids = []
@@ -542,7 +542,7 @@ describe('pages', () => {
     expect(idsOf(await panel.get<Site[]>(next, dora.token))).toEqual(ids.slice(2))
   })
 
-  test('show a stranger nothing, whoever’s Link is followed', async () => {
+  test('show another customer nothing, even with a borrowed Link', async () => {
     const first = await list(carl.token, `?limit=2&subscription_id=${subscription}`)
     const next = /^<([^>]+)>/.exec(first.headers.get('link') ?? '')?.[1] ?? ''
     expect((await panel.get(next, carl.token)).status).toBe(200)
@@ -567,7 +567,7 @@ describe('pages', () => {
     [`cursor=${'a'.repeat(65)}`, 422, 'cursor: must be at most 64 characters'],
     ['offset=1', 422, 'offset: is not a known field'],
     ['page=1', 422, 'page: is not a known field'],
-  ])('are not had with ?%s', async (query, status, message) => {
+  ])('with ?%s are refused', async (query, status, message) => {
     const answer = await list(carl.token, `?${query}`)
     expect([answer.status, answer.error]).toEqual([status, status === 400 ? 'bad request' : 'validation error'])
     if (message !== undefined) expect(answer.message).toBe(message)

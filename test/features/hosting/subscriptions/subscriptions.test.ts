@@ -52,7 +52,7 @@ const badPages: [string, number][] = [
 ]
 
 describe('a customer’s list', () => {
-  test('has one’s own, exactly as the design says, and nobody else’s', async () => {
+  test('has the customer’s own, exactly as the design says, and no others', async () => {
     const carl = await panel.customer()
     const answer = await panel.get<Subscription[]>('/subscriptions', carl.token)
     expect([answer.status, answer.message, answer.data]).toEqual([200, '', []])
@@ -66,7 +66,7 @@ describe('a customer’s list', () => {
     expect(await own(await panel.key(carl.token))).toHaveLength(2)
   })
 
-  test('comes in pages', async () => {
+  test('is paginated', async () => {
     const carl = await panel.customer()
     const ids: number[] = []
     for (let n = 0; n < 3; n++) ids.push(await panel.subscription(carl.id))
@@ -76,14 +76,14 @@ describe('a customer’s list', () => {
     expect(second.headers.get('link')).toBeNull()
   })
 
-  test.each([...badPages, ['user_id=1', 422] as [string, number]])('is not had with ?%s', async (query, status) => {
+  test.each([...badPages, ['user_id=1', 422] as [string, number]])('with ?%s is refused', async (query, status) => {
     const answer = await panel.get(`/subscriptions?${query}`, ada.token)
     expect([answer.status, answer.error]).toEqual([status, status === 400 ? 'bad request' : 'validation error'])
   })
 })
 
 describe('the default', () => {
-  test('is moved by its customer, and there is one at all times', async () => {
+  test('is moved by its customer, and there is always exactly one', async () => {
     const carl = await panel.customer()
     const [first, second] = [await panel.subscription(carl.id), await panel.subscription(carl.id)]
     expect(defaultsOf(await own(carl.token))).toEqual([first])
@@ -98,7 +98,7 @@ describe('the default', () => {
     expect(defaultsOf(await own(carl.token))).toEqual([second])
   })
 
-  test('is moved by a key too', async () => {
+  test('can be moved by a key too', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id)
     const second = await panel.subscription(carl.id)
@@ -107,7 +107,7 @@ describe('the default', () => {
     expect(defaultsOf(await own(carl.token))).toEqual([second])
   })
 
-  test('can’t be taken away, neither by its customer nor by an administrator', async () => {
+  test('cannot be removed, neither by its customer nor by an administrator', async () => {
     const carl = await panel.customer()
     const [first, second] = [await panel.subscription(carl.id), await panel.subscription(carl.id)]
     for (const id of [first, second]) {
@@ -140,7 +140,7 @@ describe('the default', () => {
     expect(defaultsOf(await own(carl.token))).toHaveLength(1)
   })
 
-  test('is exactly one after a user’s first subscriptions were made in parallel', async () => {
+  test('is exactly one after a user’s first subscriptions were created in parallel', async () => {
     const carl = await panel.customer()
     const made = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
@@ -151,7 +151,7 @@ describe('the default', () => {
     expect(defaultsOf(await own(carl.token))).toHaveLength(1)
   })
 
-  test('of one customer is nothing to another’s', async () => {
+  test('of one customer does not affect another’s', async () => {
     const before = defaultsOf(await own(bob.token))
     const carl = await panel.customer()
     await panel.subscription(carl.id)
@@ -202,7 +202,7 @@ describe('the default', () => {
 })
 
 describe('an administrator', () => {
-  test('makes a subscription, exactly as the design says; a user’s first is the default', async () => {
+  test('creates a subscription, exactly as the design says; a user’s first is the default', async () => {
     const carl = await panel.customer()
     const answer = await create({ user_id: carl.id, name: 'Business', max_sites: 10 })
     expect([answer.status, answer.message]).toEqual([201, 'Subscription created'])
@@ -221,7 +221,7 @@ describe('an administrator', () => {
     expect([shown.status, shown.message, shown.data]).toEqual([200, '', answer.data])
   })
 
-  test('makes a first one the default even when asked not to, and later ones only when asked', async () => {
+  test('creates a first one as the default even when asked not to, and later ones only when asked', async () => {
     const carl = await panel.customer()
     const ids: number[] = []
     const add = async (body: object) => {
@@ -245,7 +245,7 @@ describe('an administrator', () => {
     expect((await create({ user_id: ada.id, name: 'Hosting' })).data.max_sites).toBe(0)
   })
 
-  test('does all of it with an API key as well', async () => {
+  test('can do all of it with an API key as well', async () => {
     const key = await panel.key(admin)
     const { status, data } = await create({ user_id: ada.id, name: 'By key' }, key)
     expect(status).toBe(201)
@@ -279,14 +279,14 @@ describe('an administrator', () => {
     [{ id: 1 }, 422, 'id: is not a known field'],
     [{ status: 'active' }, 422, 'status: is not a known field'],
     [{ max_site: 1 }, 422, 'max_site: is not a known field'],
-  ])('makes none with %j', async (wrong, status, message) => {
+  ])('creates none with %j', async (wrong, status, message) => {
     const before = await all()
     const answer = await create({ user_id: ada.id, name: 'Hosting', ...wrong })
     expect([answer.status, answer.message]).toEqual([status, message])
     expect(await all()).toEqual(before)
   })
 
-  test('changes one, and what is absent stays', async () => {
+  test('changes one, and absent fields stay', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id)
     const { data: made } = await create({ user_id: carl.id, name: 'Before', max_sites: 3 })
@@ -371,7 +371,7 @@ describe('an administrator', () => {
     }
   })
 
-  test('sees only the own ones at /subscriptions, and moves anybody’s default', async () => {
+  test('sees only the administrator’s own at /subscriptions, and moves any user’s default', async () => {
     expect(await own(admin)).toEqual([])
     const carl = await panel.customer()
     await panel.subscription(carl.id)
@@ -406,7 +406,7 @@ describe('without the right', () => {
     ...requests,
     ['GET', '/subscriptions', undefined] as const,
     ['PATCH', '/subscriptions/1', { is_default: true }] as const,
-  ])('%s %s is 401 for nobody', async (method, path, body) => {
+  ])('%s %s is 401 without a credential', async (method, path, body) => {
     const answer = await panel.send(method, path, { ...(body && { body }) })
     expect([answer.status, answer.error, answer.message]).toEqual([401, 'not authenticated', 'Authentication required'])
   })

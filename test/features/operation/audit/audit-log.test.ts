@@ -45,7 +45,7 @@ const login = (email: string, password: string, from?: string) =>
   panel.send('POST', '/auth/login', { body: { email, password }, ...(from !== undefined && { from }) })
 
 describe('an entry', () => {
-  test('tells who did what, with which credential, from where and in which request', async () => {
+  test('says who did what, with which credential, from where and in which request', async () => {
     const [session] = (await panel.get<{ id: number }[]>('/auth/sessions', ada.token)).data
     const answer = await panel.send<{ id: number; subscription_id: number }>('POST', '/sites', {
       as: ada.token,
@@ -82,7 +82,7 @@ describe('an entry', () => {
     expect(await newest()).toMatchObject({ actor_id: ada.id, credential_kind: 'api_key', credential_id: id })
   })
 
-  test('is there for every mutation, with whose account it concerns', async () => {
+  test('is there for every mutation, with the account it concerns', async () => {
     const bob = await panel.customer()
     const seen = (await newest())?.id ?? 0
     const site = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'every.example' })).data.id
@@ -132,7 +132,7 @@ describe('an entry', () => {
     expect(entries.find(({ action }) => action === 'user.delete')?.details).toEqual({ email: user.email })
   })
 
-  test('is not there for what did not happen', async () => {
+  test('is not there for an action that did not happen', async () => {
     await panel.post('/sites', ada.token, { domain: 'once.example' })
     const before = await newest()
     expect((await panel.post('/sites', ada.token, { domain: 'once.example' })).status).toBe(409)
@@ -141,7 +141,7 @@ describe('an entry', () => {
     expect(await newest()).toEqual(before)
   })
 
-  test('tells of a failed proof: at whose account, from where, and how often', async () => {
+  test('records a failed proof: on which account, from where, and how often', async () => {
     const carl = await panel.customer()
     for (let i = 0; i < 3; i++) await login(carl.email, 'a wrong password', '198.51.100.1')
     await login('nobody@example.com', 'a wrong password', '198.51.100.1')
@@ -165,7 +165,7 @@ describe('an entry', () => {
     })
   })
 
-  test('tells of a request that was refused, and not of one that sent no credential', async () => {
+  test('records a refused request, but not one without a credential', async () => {
     const bob = await panel.customer()
     const site = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'adas.example' })).data.id
     const seen = (await newest())?.id ?? 0
@@ -187,7 +187,7 @@ describe('an entry', () => {
 })
 
 describe('an attack', () => {
-  test('that goes on is told at once, and then summed up', async () => {
+  test('that continues is recorded at once, and then summed up', async () => {
     const carl = await panel.customer()
     const about = async () =>
       (await log(`?user_id=${carl.id}`)).filter(({ result }) => result === 'failure').map(({ times }) => times)
@@ -268,7 +268,7 @@ describe('an attack', () => {
     await own.stop()
   }, 600_000)
 
-  test('is summed up in time though the clock was put back', async () => {
+  test('is summed up in time even though the clock was put back', async () => {
     const carl = await panel.customer()
     await login(carl.email, 'a wrong password')
     await flush()
@@ -282,7 +282,7 @@ describe('an attack', () => {
     expect(failures.map(({ times }) => times)).toEqual([1, 1])
   })
 
-  test('that the process does not outlive is written at its end', async () => {
+  test('still running when the process ends is written at its end', async () => {
     const data = newDirectory()
     const before = await startPanel({ data })
     const carl = await before.customer()
@@ -297,7 +297,7 @@ describe('an attack', () => {
 })
 
 describe('a customer', () => {
-  test('reads what happened to the own account, the newest first, and nothing else', async () => {
+  test('reads only the events of their own account, newest first', async () => {
     const [bob, carl] = [await panel.customer(), await panel.customer()]
     await panel.subscription(bob.id)
     await panel.post('/sites', bob.token, { domain: 'bobs.example' })
@@ -316,7 +316,7 @@ describe('a customer', () => {
     expect(await ownLog(await panel.key(bob.token))).toHaveLength(6)
   })
 
-  test('sees from where strangers tried, and not from where an administrator works', async () => {
+  test('sees the addresses of strangers’ attempts, but not those of administrators', async () => {
     const bob = await panel.customer()
     await panel.subscription(bob.id)
     await login(bob.email, 'a wrong password', '198.51.100.3')
@@ -328,7 +328,7 @@ describe('a customer', () => {
     expect(await newest()).toMatchObject({ address: '198.51.100.3' })
   })
 
-  test('who was an administrator no longer reads what they did to others', async () => {
+  test('who was an administrator can no longer read what they did to others', async () => {
     const [bob, carl] = [await panel.customer('admin'), await panel.customer()]
     await panel.patch('/admin/settings', bob.token, { backup_keep: 8 })
     await panel.patch(`/admin/users/${carl.id}`, bob.token, { name: 'By Bob' })
@@ -350,7 +350,7 @@ describe('a customer', () => {
     expect((await log(`?user_id=${bob.id}`)).map(({ account_id }) => account_id)).toContain(carl.id)
   })
 
-  test('reads no one else’s', async () => {
+  test('cannot read another customer’s', async () => {
     for (const as of [ada.token, await panel.key(ada.token)]) {
       expect((await panel.get('/admin/audit-log', as)).status).toBe(403)
       expect((await panel.get(`/audit-log?user_id=1`, as)).status).toBe(422)
@@ -358,12 +358,12 @@ describe('a customer', () => {
   })
 })
 
-test('nobody reads it without a credential', async () => {
+test('it cannot be read without a credential', async () => {
   expect((await panel.get('/audit-log')).status).toBe(401)
   expect((await panel.get('/admin/audit-log')).status).toBe(401)
 })
 
-test('nobody changes it over the API', async () => {
+test('it cannot be changed over the API', async () => {
   for (const path of ['/audit-log', '/admin/audit-log']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       expect((await panel.send(method, path, { as: admin })).status).toBe(405)
@@ -392,7 +392,7 @@ describe('the list', () => {
     expect((await ownLog(bob.token, `?action=site.create&to=${to}`)).length).toBe(1)
   })
 
-  test('comes in pages that keep the filter, and misses nothing that is written meanwhile', async () => {
+  test('comes in pages that keep the filter, and misses nothing written in between', async () => {
     const bob = await panel.customer()
     await panel.subscription(bob.id)
     for (let i = 0; i < 5; i++) await panel.post('/sites', bob.token, { domain: `page${i}.example` })
@@ -419,11 +419,11 @@ describe('the list', () => {
     ['since=2026-01-01T00:00:00Z', 422],
     ['action=site.create&action=site.delete', 400],
     ['user_id=abc', 400],
-  ])('is refused with ?%s', async (query, status) => {
+  ])('with ?%s is refused', async (query, status) => {
     expect((await panel.get(`/admin/audit-log?${query}`, admin)).status).toBe(status)
   })
 
-  test('is told how to send an offset whose plus has become a space', async () => {
+  test('explains how to send an offset whose plus became a space', async () => {
     const { status, message } = await panel.get('/admin/audit-log?from=2026-01-01T00:00:00+01:00', admin)
     expect([status, message]).toEqual([
       422,

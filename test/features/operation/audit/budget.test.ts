@@ -20,7 +20,7 @@ const changeSite = (i: number, as: string) =>
 const entries = async (action: string, as: string) =>
   (await panel.get<Entry[]>(`/audit-log?action=${action}&limit=1000`, as)).data
 
-test('each change is told or counted, with who did it, from where, and when', async () => {
+test('each change is recorded or counted, with who did it, from where, and when', async () => {
   panel.clock.advance(3600)
   await panel.services.auditSums.flush()
   const [sum] = await entries('site.change', ada.token)
@@ -38,7 +38,7 @@ test('each change is told or counted, with who did it, from where, and when', as
   expect(await verifyChain(panel.services.store)).toMatchObject({ valid: true })
 })
 
-test('what the customer does with keys is still told one by one, and so is what an administrator does', async () => {
+test('a customer’s changes to keys are still recorded one by one, and so are an administrator’s', async () => {
   await panel.post('/auth/api-keys', ada.token, { name: 'Hidden' })
   expect((await entries('api_key.create', ada.token))[0]).toMatchObject({ times: 1, details: { name: 'Hidden' } })
   await changeSite(0, await panel.admin())
@@ -46,14 +46,14 @@ test('what the customer does with keys is still told one by one, and so is what 
   expect(newest).toMatchObject({ action: 'site.change', times: 1, accountId: ada.id, actorId: 1 })
 })
 
-test('another customer has a budget of their own', async () => {
+test('another customer has a separate budget', async () => {
   const bob = await panel.customer()
   await panel.subscription(bob.id)
   await panel.post('/sites', bob.token, { domain: 'bob.example' })
   expect(await entries('site.create', bob.token)).toMatchObject([{ times: 1, details: { domain: 'bob.example' } }])
 })
 
-test('what a password alone can do again and again is summed up too, and the rest of it told', async () => {
+test('actions that need only a password are summed up too, and the others recorded', async () => {
   const eve = await panel.customer()
   for (let i = 0; i < 180; i++) {
     expect((await panel.post('/auth/2fa/setup', eve.token, { password: PASSWORD })).status).toBe(200)
@@ -68,7 +68,7 @@ test('what a password alone can do again and again is summed up too, and the res
   expect(sum).toMatchObject({ times: 180 - told, actor_id: eve.id })
 }, 600_000)
 
-test('the next day begins a new budget', async () => {
+test('the next day starts a new budget', async () => {
   panel.clock.advance(86_400)
   const token = await panel.login(ada.email)
   await changeSite(1, token)

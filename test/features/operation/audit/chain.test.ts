@@ -45,7 +45,7 @@ async function head() {
 }
 
 describe('the chain', () => {
-  test('is proven as it is', async () => {
+  test('is proved when untouched', async () => {
     const last = await head()
     expect(await verify()).toEqual({ valid: true, entries: last.id, head: last })
     expect(await verify(last)).toMatchObject({ valid: true })
@@ -75,7 +75,7 @@ describe('the chain', () => {
     expect(await verify()).toMatchObject({ valid: false, entryId })
   })
 
-  test('shows that an entry was taken out of it', async () => {
+  test('shows that an entry was removed', async () => {
     tamper('DELETE FROM audit_log WHERE id = 5')
     expect(await verify()).toEqual({ valid: false, entryId: 5, reason: 'it is missing' })
   })
@@ -85,7 +85,7 @@ describe('the chain', () => {
     expect(await verify()).toEqual({ valid: false, entryId: 6, reason: 'it is missing, with all later entries' })
   })
 
-  test('shows that its end was cut off, also when entries have been written since', async () => {
+  test('shows that its end was cut off, even when entries have been written since', async () => {
     const last = await head()
     tamper(`DELETE FROM audit_log WHERE id >= ${last.id - 1}`)
     for (let i = 0; i < 5; i++) await panel.post('/sites', ada.token, { domain: `after${i}.example` })
@@ -96,7 +96,7 @@ describe('the chain', () => {
     })
   })
 
-  test('shows an entry that was put at its end, and a head that is gone', async () => {
+  test('shows an appended entry, and a missing head', async () => {
     const last = await head()
     tamper(
       `UPDATE audit_head SET entry_id = ${last.id - 1}, hash = (SELECT hash FROM audit_log WHERE id = ${last.id - 1})`,
@@ -122,7 +122,7 @@ describe('the chain', () => {
     expect(await verify()).toEqual({ valid: false, entryId: id, reason: 'it is older than the first entry of the log' })
   })
 
-  test('shows an entry that was put below those that are too old', async () => {
+  test('shows an entry inserted below the expired ones', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
     await panel.services.auditRetention.prune()
     expect(await verify()).toMatchObject({ valid: true })
@@ -140,7 +140,7 @@ describe('the chain', () => {
     expect(await verify()).toMatchObject({ valid: false, reason: expect.stringContaining('more than one row') })
   })
 
-  test('shows a step of the clock that was never made, and one whose note is gone', async () => {
+  test('shows a clock step that was never made, and one whose note is missing', async () => {
     tamper('INSERT INTO audit_clock_steps (entry_id) VALUES (5)')
     expect(await verify()).toMatchObject({ valid: false, entryId: 5 })
     tamper('DELETE FROM audit_clock_steps')
@@ -152,7 +152,7 @@ describe('the chain', () => {
     expect(await verify()).toMatchObject({ valid: false, reason: expect.stringContaining('clock') })
   })
 
-  test('shows that it was written anew, to whoever has an anchor', async () => {
+  test('shows that it was rewritten, given an anchor', async () => {
     const anchor = await head()
     tamper('DELETE FROM audit_log', "UPDATE audit_head SET entry_id = 0, hash = printf('%064d', 0)")
     expect(await verify()).toMatchObject({ valid: true, entries: 0 })
@@ -166,7 +166,7 @@ describe('the chain', () => {
     })
   })
 
-  test('is one chain, whoever writes at the same time', async () => {
+  test('stays one chain, with any number of writers', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => panel.post('/sites', ada.token, { domain: `parallel${i}.example` })),
     )
@@ -175,7 +175,7 @@ describe('the chain', () => {
   })
 })
 
-test('nothing is done whose entry a trigger of somebody swallows', async () => {
+test('no action completes whose entry a foreign trigger swallows', async () => {
   using database = new Database(`${panel.data}/ncp.db`)
   database.run('CREATE TRIGGER swallow BEFORE INSERT ON audit_log BEGIN SELECT RAISE(IGNORE); END')
   expect((await panel.post('/sites', ada.token, { domain: 'swallowed.example' })).status).toBe(500)
@@ -184,7 +184,7 @@ test('nothing is done whose entry a trigger of somebody swallows', async () => {
   expect(data.map(({ domain }) => domain)).not.toContain('swallowed.example')
 })
 
-test('the database itself refuses to change, delete or insert an entry out of order', () => {
+test('the database itself refuses to change or delete an entry, or to insert one out of order', () => {
   using database = new Database(`${panel.data}/ncp.db`)
   const columns = 'created_at, credential_kind, action, result, times, details, hash'
   for (const statement of [
@@ -207,14 +207,14 @@ test('the database itself refuses to change, delete or insert an entry out of or
   }
 })
 
-describe('entries that are too old', () => {
+describe('entries past their retention', () => {
   /** @returns how many entries there are, the oldest first id */
   async function entries(): Promise<{ count: number; firstId: number }> {
     const { rows } = await panel.services.auditLog.list({ limit: 1000, afterId: 0 })
     return { count: rows.length, firstId: rows.at(-1)?.id ?? 0 }
   }
 
-  test('are deleted, the chain of the rest is proven, and goes on', async () => {
+  test('are deleted, and the chain of the rest is proved and continues', async () => {
     await panel.patch('/admin/settings', await panel.admin(), { audit_retention_days: 30 })
     const old = await head()
     panel.clock.advance(20 * DAY_SECONDS)
@@ -258,7 +258,7 @@ describe('entries that are too old', () => {
     expect(await verify()).toMatchObject({ valid: true, entries: 7 })
   }, 600_000)
 
-  test('are left for the next time after the batch under way, when the panel stops', async () => {
+  test('are left for the next run after the current batch when the panel stops', async () => {
     await panel.services.store.write(async (tx) => {
       for (let i = 0; i < 5000; i++)
         await panel.services.auditLog.record(tx, panelItself, { action: 'request', accountId: null })
@@ -276,7 +276,7 @@ describe('entries that are too old', () => {
     expect(firstId()).toBeGreaterThan(before + 5000)
   }, 600_000)
 
-  test('still can not be taken out of the middle', async () => {
+  test('still cannot be removed from the middle', async () => {
     panel.clock.advance(400 * DAY_SECONDS)
     await panel.services.auditRetention.prune()
     await panel.login(ada.email)
@@ -285,7 +285,7 @@ describe('entries that are too old', () => {
   })
 })
 
-test.each([0, 3651, 1.5, '30', null])('audit_retention_days is not %j', async (days) => {
+test.each([0, 3651, 1.5, '30', null])('audit_retention_days cannot be %j', async (days) => {
   const answer = await panel.patch('/admin/settings', await panel.admin(), { audit_retention_days: days })
   expect(answer.status).toBe(typeof days === 'number' && Number.isInteger(days) ? 422 : 400)
 })

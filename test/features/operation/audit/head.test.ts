@@ -73,7 +73,7 @@ async function verifyMigrated(): Promise<Verification> {
 const cutOff = (condition: string) => ['DROP TRIGGER audit_log_no_delete', `DELETE FROM audit_log WHERE ${condition}`]
 
 describe('a log from before there was a head', () => {
-  test.each([0, ENTRIES])('of %d entries is whole, in its backup and after the migration', async (entries) => {
+  test.each([0, ENTRIES])('of %d entries is intact, in its backup and after the migration', async (entries) => {
     const hashes = createBefore(entries)
     expect(await auditProblems(path)).toEqual([])
     const head = { id: entries, hash: hashes[entries] }
@@ -88,7 +88,7 @@ describe('a log from before there was a head', () => {
     expect(await verifyMigrated()).toMatchObject({ valid: false, entryId: 4 })
   })
 
-  test('of which every entry is too old ends at its horizon', async () => {
+  test('with only expired entries ends at its horizon', async () => {
     createBefore(
       ENTRIES,
       `INSERT INTO audit_horizon SELECT 1, id, hash FROM audit_log WHERE id = ${ENTRIES}`,

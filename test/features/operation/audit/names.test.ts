@@ -31,7 +31,7 @@ function namesIn({ properties = {}, items, anyOf = [] }: Schema): string[] {
   return [...Object.keys(properties), ...children.flatMap(namesIn)]
 }
 
-test('every setting is logged under the name that the API takes', async () => {
+test('every setting is logged under its name in the API', async () => {
   const { data: before } = await panel.get<Record<string, unknown>>('/admin/settings', admin)
   const changes: Record<string, unknown> = { ...before, require_2fa: 'administrators' }
   for (const [name, value] of Object.entries(before)) {
@@ -50,7 +50,7 @@ test('every setting is logged under the name that the API takes', async () => {
   )
 })
 
-test('every detail of what a panel does has the name of a field in the document', async () => {
+test('every detail that a panel logs has the name of a field in the document', async () => {
   const ada = await panel.customer()
   const user = (await panel.post<{ id: number }>('/admin/users', admin, newUser())).data.id
   await panel.patch(`/admin/users/${user}`, admin, { name: 'Renamed', role: 'admin', status: 'disabled' })

@@ -36,7 +36,7 @@ async function idsOf(path: string, as: string): Promise<number[]> {
   return ids
 }
 
-test('every range of times holds what is dated within it, in every list and with pages of every size', async () => {
+test('every time range returns what is dated within it, in every list and at every page size', async () => {
   const admin = await panel.admin()
   const bounds = [undefined, -1, 0, 10, 11, 15, 30, 45, 60, 61, 5000, 5010, 6000]
   for (const from of bounds) {

@@ -41,7 +41,7 @@ describe('the name of the panel', () => {
     }
   })
 
-  test('is what an administrator sets, and null goes back', async () => {
+  test('is what an administrator sets, and null resets it', async () => {
     expect((await set({ panel_name: 'Müller: Hosting' })).data.panel_name).toBe('Müller: Hosting')
     const mail = await passwordMail()
     expect(mail?.parsed.from?.name).toBe('Müller: Hosting')
@@ -79,7 +79,7 @@ describe('the name of the panel', () => {
     expect((await panel.get('/admin/settings', await panel.admin())).data).toEqual(before)
   })
 
-  test('is for administrators to set', async () => {
+  test('is set only by administrators', async () => {
     const ada = await panel.customer()
     expect((await panel.patch('/admin/settings', ada.token, { panel_name: 'Mine' })).status).toBe(403)
     expect((await panel.send('PATCH', '/admin/settings', { body: { language: 'de' } })).status).toBe(401)
@@ -87,7 +87,7 @@ describe('the name of the panel', () => {
 })
 
 describe('the language', () => {
-  test('is that of every email from then on, with times in the time zone that is set', async () => {
+  test('applies to every email from then on, with times in the configured time zone', async () => {
     expect((await set({ language: 'de', time_zone: 'Europe/Berlin' })).status).toBe(200)
     const mail = await passwordMail()
     expect(mail?.subject).toBe('Ihr Passwort wurde geändert')

@@ -29,7 +29,7 @@ const read = (as = admin) => panel.get<typeof DEFAULTS>('/admin/settings', as)
 const change = (body: unknown, as = admin) => panel.patch<typeof DEFAULTS>('/admin/settings', as, body)
 const secondsOf = (token: string) => (decodeJwt(token).exp ?? 0) - Math.floor(panel.clock.now() / 1000)
 
-test('have defaults: a JWT is valid for a day, nobody must enrol, the audit log goes back a year, backups a week', async () => {
+test('have defaults: a JWT is valid for a day, no one must enrol, the audit log goes back a year, backups a week', async () => {
   const fresh = await startPanel()
   const answer = await fresh.get('/admin/settings', await fresh.admin())
   expect([answer.status, answer.message, answer.data]).toEqual([200, '', DEFAULTS])
@@ -37,7 +37,7 @@ test('have defaults: a JWT is valid for a day, nobody must enrol, the audit log 
 })
 
 describe('jwt_ttl_seconds', () => {
-  test.each([60, 61, 3600, 2_592_000])('may be %i, and holds from the next login on', async (seconds) => {
+  test.each([60, 61, 3600, 2_592_000])('may be %i, and takes effect at the next login', async (seconds) => {
     const before = await panel.login(ada.email)
     const validBefore = secondsOf(before)
     const answer = await change({ jwt_ttl_seconds: seconds })
@@ -53,7 +53,7 @@ describe('jwt_ttl_seconds', () => {
     expect((await panel.get('/auth/me', before)).status).toBe(200)
   })
 
-  test('ends a session when it says', async () => {
+  test('ends a session at that age', async () => {
     await change({ jwt_ttl_seconds: 60 })
     const token = await panel.login(ada.email)
     await change({ jwt_ttl_seconds: 2_592_000 })
@@ -66,7 +66,7 @@ describe('jwt_ttl_seconds', () => {
     expect((await panel.get('/auth/me', long)).status).toBe(200)
   })
 
-  test('is kept over a restart', async () => {
+  test('is kept across a restart', async () => {
     const data = newDirectory()
     const first = await startPanel({ data })
     await first.patch('/admin/settings', await first.admin(), { jwt_ttl_seconds: 4711 })
@@ -96,7 +96,7 @@ describe('jwt_ttl_seconds', () => {
     [[], 400, 'body: must be an object'],
     ['text', 400, 'body: must be an object'],
     [undefined, 400, 'body: is required'],
-  ])('stays after %j', async (body, status, message) => {
+  ])('stays unchanged after %j', async (body, status, message) => {
     const before = (await read()).data
     const answer = await change(body)
     expect([answer.status, answer.message]).toEqual([status, message])
@@ -120,7 +120,7 @@ test('a customer may neither read nor change them', async () => {
   expect((await read()).data).toEqual(before)
 })
 
-test('nobody may either', async () => {
+test('nor may a client without a credential', async () => {
   expect((await panel.send('GET', '/admin/settings')).status).toBe(401)
   expect((await panel.send('PATCH', '/admin/settings', { body: { jwt_ttl_seconds: 60 } })).status).toBe(401)
 })
