@@ -40,7 +40,7 @@ describe('a body', () => {
     expect([answer.status, answer.error]).toEqual([400, 'bad request'])
   })
 
-  test('with the same name in two objects, or in a string, is fine', async () => {
+  test('with the same name in two objects, or in a string, is accepted', async () => {
     const answer = await panel.send('POST', '/sites', {
       as: ada.token,
       rawBody: '{"domain":"twice.example","aliases":["domain.example","{\\"domain\\":1,\\"domain\\":2}.example"]}',
@@ -48,7 +48,7 @@ describe('a body', () => {
     expect(answer.message).toStartWith('aliases.1: must be a full domain name')
   })
 
-  test.each(['{}', 'null', '[]', '"name"', '1', 'true'])('%s is 400, for the name is missing', async (body) => {
+  test.each(['{}', 'null', '[]', '"name"', '1', 'true'])('%s is 400, because the name is missing', async (body) => {
     expect((await post(body)).status).toBe(400)
   })
 
@@ -73,7 +73,7 @@ describe('a body', () => {
     expect(await keyNames()).not.toContain('mistyped')
   })
 
-  test('never comes back in a message, nor does an unknown field with a strange name', async () => {
+  test('is never echoed in a message, nor is an unknown field with a strange name', async () => {
     const answer = await post('{"name":"a","<script>alert(1)</script>":1}')
     expect(answer.message).toBe('body: is not a known field')
     const secret = 's3cret'.repeat(50)
@@ -83,7 +83,7 @@ describe('a body', () => {
 
 describe('a media type', () => {
   test.each(['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;charset="UTF-8"'])(
-    '%s is taken',
+    '%s is accepted',
     async (contentType) => {
       expect((await post('{"name":"typed"}', { 'content-type': contentType })).status).toBe(201)
     },
@@ -112,7 +112,7 @@ describe('a media type', () => {
 describe('a large body', () => {
   const tenMebibytes = () => `{"name":"${'x'.repeat(10 * MEBIBYTE)}"}`
 
-  test('is 413 at one byte over the cap, and taken at the cap', async () => {
+  test('is 413 at one byte over the limit, and accepted at the limit', async () => {
     const padded = (length: number) => '{"name":"padded"}'.padEnd(length, ' ')
     expect((await post(padded(65_536))).status).toBe(201)
     const answer = await post(padded(65_537))
@@ -154,14 +154,14 @@ describe('a large body', () => {
     })
   }
 
-  test.each([1, 10, 150])('of %i MiB is read away before its 413, which closes the connection', async (mebibytes) => {
+  test.each([1, 10, 150])('of %i MiB is drained before its 413, which closes the connection', async (mebibytes) => {
     const bytes = mebibytes * MEBIBYTE
     const refused = [413, 'close', 'payload too large']
     expect(await writeAll(bytes, { 'content-length': `${bytes}` })).toEqual(refused)
     expect(await writeAll(bytes, { 'transfer-encoding': 'chunked' })).toEqual(refused)
   })
 
-  test('that is only announced is 413 too: whoever waits for the answer gets it', async () => {
+  test('that is only announced is 413 too, even for a client that waits for the answer before sending it', async () => {
     for (const length of [65_537, 200 * MEBIBYTE, 10 ** 12]) {
       const lines = ['POST /api/v1/sites HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${ada.token}`]
       const head = [...lines, 'Content-Type: application/json', `Content-Length: ${length}`, '', '']
@@ -194,7 +194,7 @@ describe('a large body', () => {
   })
 })
 
-describe('a body that comes slowly', () => {
+describe('a body that arrives slowly', () => {
   async function beginning() {
     const connection = await openConnection(Number(new URL(panel.origin).port))
     const head = ['POST /api/v1/auth/api-keys HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${ada.token}`]
@@ -298,7 +298,7 @@ describe('a path', () => {
 })
 
 describe('HEAD', () => {
-  test('answers as GET does, without a body, and asks for the credential too', async () => {
+  test('answers like GET, without a body, and requires the credential too', async () => {
     const head = (as: string) =>
       fetch(`${panel.origin}/api/v1/sites`, { method: 'HEAD', headers: { authorization: `Bearer ${as}` } })
     const good = await head(ada.token)
@@ -399,7 +399,7 @@ describe('on the wire', () => {
     }
   })
 
-  test('two Authorization headers are 401, also with the same credential twice', async () => {
+  test('two Authorization headers are 401, even with the same credential twice', async () => {
     const response = await request(
       'GET /api/v1/sites HTTP/1.1',
       'Host: localhost',
@@ -423,7 +423,7 @@ describe('on the wire', () => {
     ['two lengths', ['Content-Length: 3', 'Content-Length: 5']],
     ['a length that is no number', ['Content-Length: +3']],
     ['an odd transfer encoding', ['Transfer-Encoding: xchunked']],
-  ])('%s can not smuggle a second request', async (_, headers) => {
+  ])('%s cannot smuggle a second request', async (_, headers) => {
     const response = await sendRaw(
       panel.origin,
       [
@@ -456,7 +456,7 @@ describe('an unexpected error', () => {
 
   // `sessions` is read before there is a route, to know who calls: it fails closed, and with all headers.
   test.each(['subscriptions', 'sessions'])(
-    'with %s is 500 without its inside, and the next request is served',
+    'with %s is 500 without internals, and the next request is served',
     async (table) => {
       const admin = await panel.admin()
       const answer = await without(table, () => panel.get('/admin/subscriptions', admin))

@@ -37,7 +37,7 @@ async function get(path: string, headers: Record<string, string> = {}) {
   return { status: Number(status.split(' ')[1]), headers: received, body: bytes.subarray(end + 4) }
 }
 
-test('a large list comes as gzip, and is the same as without', async () => {
+test('a large list is sent as gzip, and decompresses to the plain list', async () => {
   const plain = await get(LARGE)
   const coded = await get(LARGE, { 'accept-encoding': 'gzip, deflate, br' })
   expect([plain.headers.get('content-encoding'), coded.headers.get('content-encoding')]).toEqual([null, 'gzip'])
@@ -55,7 +55,7 @@ test('a large list comes as gzip, and is the same as without', async () => {
   expect((await get(LARGE, { 'accept-encoding': 'identity' })).body.equals(plain.body)).toBe(true)
 })
 
-test('its ETag is another one than that of the plain list, and either is 304 for a client that has it', async () => {
+test('its ETag differs from that of the plain list, and both give 304 to a client that sends them', async () => {
   const accepting = { 'accept-encoding': 'gzip' }
   const plain = (await get(LARGE)).headers.get('etag') ?? ''
   const coded = (await get(LARGE, accepting)).headers.get('etag') ?? ''
@@ -81,7 +81,7 @@ describe('nothing is compressed', () => {
     expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, 'Origin'])
   })
 
-  test('that holds a secret, or is an error', async () => {
+  test('that contains a secret, or is an error', async () => {
     const headers = { 'accept-encoding': 'gzip' }
     const login = await panel.send('POST', '/auth/login', { body: { email: ada.email, password: PASSWORD }, headers })
     const key = await panel.send('POST', '/auth/api-keys', { as: ada.token, body: { name: 'x' }, headers })
@@ -91,7 +91,7 @@ describe('nothing is compressed', () => {
   })
 })
 
-test('HEAD tells the headers of the compressed list without a body', async () => {
+test('HEAD returns the headers of the compressed list without a body', async () => {
   const response = await sendRaw(
     panel.origin,
     `HEAD ${LARGE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${ada.token}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,

@@ -18,7 +18,7 @@ async function etagOf(path: string, as = ada.token): Promise<string> {
 }
 
 describe('a read', () => {
-  test('of every resource and list has a strong ETag, and is 304 without a body for who has it', async () => {
+  test('of every resource and list has a strong ETag, and is 304 without a body when the client’s copy is current', async () => {
     const admin = await panel.admin()
     const own = [
       '/sites',
@@ -48,7 +48,7 @@ describe('a read', () => {
     ['as a weak one', (etag) => `W/${etag}`],
     ['with the suffix of a proxy that compresses', (etag) => etag.replace(/"$/, '-gzip"')],
     ['weakly and with a suffix, among others', (etag) => `W/"other-gzip", W/${etag.replace(/"$/, '-br"')}`],
-  ])('is 304 when its ETag is named %s', async (_, condition) => {
+  ])('is 304 when its ETag is sent as %s', async (_, condition) => {
     expect((await readUnless(condition(await etagOf('/sites')), '/sites')).status).toBe(304)
   })
 
@@ -58,12 +58,12 @@ describe('a read', () => {
     ['half of one', (etag) => `${etag.slice(0, 10)}"`],
     ['nothing', () => ''],
     ['more than we read', (etag) => `${'"x",'.repeat(1000)}${etag}`],
-  ])('is answered in full when %s is named', async (_, condition) => {
+  ])('is answered in full when %s is sent', async (_, condition) => {
     const answer = await readUnless(condition(await etagOf('/sites')), '/sites')
     expect([answer.status, (answer.data as Site[]).map(({ domain }) => domain)]).toEqual([200, ['first.example']])
   })
 
-  test('that is 304 takes a token of the rate limit and says what is left, like any other', async () => {
+  test('that is 304 takes a token of the rate limit and reports what is left, like any other', async () => {
     const etag = await etagOf('/sites')
     const before = Number((await read('/sites')).headers.get('x-ratelimit-remaining'))
     const { status, headers } = await readUnless(etag, '/sites')
@@ -71,7 +71,7 @@ describe('a read', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('by nobody, or by who may not read it, is refused before any condition', async () => {
+  test('without a credential or the right is refused before any condition', async () => {
     const etag = await etagOf(`/sites/${first.id}`)
     expect((await panel.send('GET', '/sites', { headers: { 'if-none-match': '*' } })).status).toBe(401)
     const stranger = await panel.customer()
@@ -80,7 +80,7 @@ describe('a read', () => {
     expect((await readUnless('*', '/admin/users')).status).toBe(403)
   })
 
-  test('by HEAD tells the same ETag, and no body', async () => {
+  test('by HEAD returns the same ETag, and no body', async () => {
     const etag = await etagOf('/sites')
     const headers = { authorization: `Bearer ${ada.token}` }
     const head = await fetch(`${panel.origin}/api/v1/sites`, { method: 'HEAD', headers })
@@ -94,7 +94,7 @@ describe('a read', () => {
 })
 
 describe('an ETag', () => {
-  test('changes with what is read, and with nothing else', async () => {
+  test('changes with the content, and with nothing else', async () => {
     const bob = await panel.customer()
     await panel.subscription(bob.id)
     const { data: site } = await panel.post<Site>('/sites', bob.token, { domain: 'bob.example' })
@@ -111,7 +111,7 @@ describe('an ETag', () => {
     expect((await readUnless(list ?? '', '/sites', bob.token)).status).toBe(200)
   })
 
-  test('of a page changes when a page comes after it', async () => {
+  test('of a page changes when another page is added after it', async () => {
     const bob = await panel.customer()
     await panel.subscription(bob.id)
     await panel.post('/sites', bob.token, { domain: 'page-1.example' })
@@ -125,7 +125,7 @@ describe('an ETag', () => {
     expect([again.status, again.headers.get('link')]).toEqual([304, answer.headers.get('link')])
   })
 
-  test('of a page that is remembered is the one of a page that is read anew', async () => {
+  test('of a cached page equals that of a page read afresh', async () => {
     const [once, twice] = [await etagOf('/sites'), await etagOf('/sites')]
     await panel.customer()
     expect([twice, await etagOf('/sites')]).toEqual([once, once])
@@ -138,7 +138,7 @@ describe('a change with If-Match', () => {
   const remove = (path: string, condition: string, as = ada.token) =>
     panel.send('DELETE', path, { as, headers: { 'if-match': condition } })
 
-  test('is made to what was read, answers with the new ETag, and is 412 to what somebody changed meanwhile', async () => {
+  test('succeeds on the version read, returns the new ETag, and is 412 after another change', async () => {
     const path = `/sites/${first.id}`
     const seen = await etagOf(path)
     panel.clock.advance(1)
@@ -154,7 +154,7 @@ describe('a change with If-Match', () => {
     expect((await patch(path, changed.headers.get('etag') ?? '', { php_version: '8.3' })).status).toBe(200)
   })
 
-  test('is made once of many at once', async () => {
+  test('succeeds for one of many at once', async () => {
     const path = `/sites/${first.id}`
     const seen = await etagOf(path)
     panel.clock.advance(1)
@@ -184,7 +184,7 @@ describe('a change with If-Match', () => {
     expect((await patch(path, condition(await etagOf(path)), { php_version: '8.4' })).status).toBe(status)
   })
 
-  test('deletes what was read, and nothing else', async () => {
+  test('deletes the version read, and nothing else', async () => {
     const { data: site } = await panel.post<Site>('/sites', ada.token, { domain: 'doomed.example' })
     const path = `/sites/${site.id}`
     expect((await remove(path, '"other"')).status).toBe(412)
@@ -192,7 +192,7 @@ describe('a change with If-Match', () => {
     expect((await remove(path, '*')).status).toBe(404)
   })
 
-  test('holds for subscriptions, users and settings as well', async () => {
+  test('works for subscriptions, users and settings as well', async () => {
     const admin = await panel.admin()
     const bob = await panel.customer()
     const subscription = await panel.subscription(bob.id)
@@ -213,7 +213,7 @@ describe('a change with If-Match', () => {
     )
   })
 
-  test('of what is not there, or not the own, is refused as without', async () => {
+  test('of a missing or another user’s resource is refused as without', async () => {
     const stranger = await panel.customer()
     expect((await patch('/sites/999999', '"x"', { status: 'active' })).status).toBe(404)
     expect((await patch(`/sites/${first.id}`, '"x"', { status: 'active' }, stranger.token)).status).toBe(403)

@@ -38,7 +38,7 @@ const corsHeadersOf = ({ headers }: Response) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'))
 const json = { 'content-type': 'application/json' }
 
-describe('an answer to a page of an origin that is named', () => {
+describe('a response to a page of an allowed origin', () => {
   test.each<[number, string, () => Init]>([
     [200, '/api/v1/sites', () => ({ headers: { authorization: `Bearer ${token}` } })],
     [200, '/livez', () => ({})],
@@ -86,7 +86,7 @@ describe('an answer to a page of an origin that is named', () => {
   })
 })
 
-describe('an answer to a page of any other origin', () => {
+describe('a response to a page of any other origin', () => {
   test.each([
     'https://evil.example',
     'null',
@@ -96,7 +96,7 @@ describe('an answer to a page of any other origin', () => {
     'http://app.example.com',
     'https://APP.example.com',
     `${APP}/`,
-  ])('%s may not be read, and varies all the same', async (origin) => {
+  ])('%s may not be read, and still varies by origin', async (origin) => {
     for (const path of ['/api/v1/sites', '/livez', '/nope']) {
       const response = await from(origin, path)
       expect([path, corsHeadersOf(response)]).toEqual([path, []])
@@ -106,7 +106,7 @@ describe('an answer to a page of any other origin', () => {
     expect([asked.status, corsHeadersOf(asked)]).toEqual([405, []])
   })
 
-  test('of no origin at all says nothing of CORS, and varies', async () => {
+  test('without an Origin has no CORS headers, and still varies by origin', async () => {
     const response = await from(undefined, '/livez')
     expect([corsHeadersOf(response), response.headers.get('vary')]).toEqual([[], 'Origin'])
   })
@@ -131,7 +131,7 @@ describe('a preflight', () => {
     expect(response.headers.get('x-request-id')).toBeTruthy()
   })
 
-  test('of a path that nothing serves is let through, so that the page can read the 404', async () => {
+  test('of an unknown path is let through, so that the page can read the 404', async () => {
     const response = await preflight(APP, '/api/v1/nope', 'DELETE')
     expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([
       204,
@@ -139,7 +139,7 @@ describe('a preflight', () => {
     ])
   })
 
-  test('counts by address in a bucket of its own, and is refused there after 600 in a minute', async () => {
+  test('counts by address in its own bucket, and is refused after 600 in a minute', async () => {
     limited = await startPanel({ corsOrigins: [APP], limitAnonymous: 1, limitUser: 1 })
     const asked: Response[] = []
     for (let count = 0; count < 601; count++) asked.push(await preflight(APP, '/api/v1/sites', 'GET', limited))
@@ -149,7 +149,7 @@ describe('a preflight', () => {
     expect((await preflight(APP, '/api/v1/sites', 'GET', limited)).status).toBe(204)
   })
 
-  test('is an OPTIONS of a method and an origin that are named; any other is 405 or 404 as before', async () => {
+  test('is an OPTIONS with a method and an allowed origin; any other is 405 or 404 as before', async () => {
     const without = await from(APP, '/api/v1/sites', { method: 'OPTIONS' })
     expect([without.status, without.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
     const nowhere = await from(undefined, '/nope', {

@@ -17,7 +17,7 @@ describe('the Authorization header', () => {
     expect((await withHeader(scheme + ada.token)).status).toBe(200)
   })
 
-  test('is challenged without an error code when it is absent, and with one when it is wrong', async () => {
+  test('is challenged without an error code when absent, and with one when wrong', async () => {
     const absent = await panel.get('/sites')
     expect([absent.status, absent.error, absent.message]).toEqual([401, 'not authenticated', 'Authentication required'])
     expect(absent.headers.get('www-authenticate')).toBe('Bearer realm="ncp"')
@@ -26,7 +26,7 @@ describe('the Authorization header', () => {
     expect(wrong.headers.get('www-authenticate')).toBe('Bearer realm="ncp", error="invalid_token"')
   })
 
-  test('is refused in every other shape', async () => {
+  test('is refused in every other form', async () => {
     const shapes = [
       'Bearer',
       'Bearer ',
@@ -57,7 +57,7 @@ describe('the Authorization header', () => {
     }
   })
 
-  test('with a good credential beside another in the query is refused', async () => {
+  test('with a valid credential beside another in the query is refused', async () => {
     expect((await panel.get(`/sites?access_token=${key}`, key)).status).toBe(422)
     // A malformed header beside a good credential in the query must not let the query through.
     expect(
@@ -67,7 +67,7 @@ describe('the Authorization header', () => {
 })
 
 describe('an API key', () => {
-  test('is refused in any other form, without a query to the database', async () => {
+  test('is refused in any other form, without a database query', async () => {
     for (const value of [
       key.toUpperCase(),
       key.slice(0, -1),
@@ -96,7 +96,7 @@ describe('a JWT', () => {
     return `${header}.${ada.token.split('.')[1]}.`
   }
 
-  test('made with the secret and the right claims would pass, so the refusals below are for their reason', async () => {
+  test('signed by hand with the secret and the right claims would pass, so the refusals below have the stated reason', async () => {
     expect((await panel.get('/sites', await forge({}))).status).toBe(200)
   })
 
@@ -130,11 +130,11 @@ describe('a JWT', () => {
     expect((await panel.get('/sites', await forge(change()))).status).toBe(401)
   })
 
-  test('with a role of its own gives no role', async () => {
+  test('with a role claim gains no role', async () => {
     expect((await panel.get('/admin/users', await forge({ role: 'admin' }))).status).toBe(403)
   })
 
-  test('with headers that name a key, an unknown critical header or another type is refused or stays what it was', async () => {
+  test('with headers that name a key, an unknown critical header or another type is refused or unaffected', async () => {
     expect((await panel.get('/sites', await forge({}, { typ: 'at+jwt' }))).status).toBe(401)
     await expect(forge({}, { crit: ['x'], x: 1 })).rejects.toThrow()
     for (const header of [{ kid: "' OR 1=1" }, { jku: 'https://evil.example' }, { jwk: { kty: 'oct', k: 'AAAA' } }]) {
@@ -142,7 +142,7 @@ describe('a JWT', () => {
     }
   })
 
-  test('signed with another secret, the empty one and a known one included, is refused', async () => {
+  test('signed with another secret, including an empty and a known one, is refused', async () => {
     for (const text of ['secret', 'changeme', 'x'.repeat(64), '\0']) {
       expect((await panel.get('/sites', await forge({}, {}, new TextEncoder().encode(text)))).status).toBe(401)
     }

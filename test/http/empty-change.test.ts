@@ -46,7 +46,7 @@ const CHANGEABLE: Record<string, string[]> = {
   changeUser: ['name', 'role', 'status'],
 }
 
-test('with the values that are there leaves no trace either, whatever the resource', async () => {
+test('with the current values leaves no trace either, whatever the resource', async () => {
   const before = await entries()
   for (const [id, [path, as]] of Object.entries(resources)) {
     const { data } = await panel.get<Record<string, unknown>>(path, as)
@@ -59,7 +59,7 @@ test('with the values that are there leaves no trace either, whatever the resour
   }
 })
 
-test('of names that are written otherwise leaves no trace', async () => {
+test('of names that are only spelled differently leaves no trace', async () => {
   const before = await entries()
   const [path, as] = resources.changeSite ?? ['', '']
   const answer = await panel.patch(path, as, { domain: 'ADA.Example' })
@@ -67,7 +67,7 @@ test('of names that are written otherwise leaves no trace', async () => {
   expect(await entries()).toEqual(before)
 })
 
-test('is one of those that differ alone where some of the values do, and the entry tells no others', async () => {
+test('with some new values is recorded as those values only', async () => {
   const [path, as] = resources.changeSite ?? ['', '']
   const aliases = ['a.ada.example', 'b.ada.example']
   await panel.patch(path, as, { domain: 'ada.example', aliases, php_version: '8.4' })
@@ -81,7 +81,7 @@ test('is one of those that differ alone where some of the values do, and the ent
   await panel.patch(path, as, { aliases: [] })
 })
 
-test('an entry is short, however much was changed, and tells how much it leaves out', async () => {
+test('an entry is short, however much was changed, and says how much it leaves out', async () => {
   const [path, as] = resources.changeSite ?? ['', '']
   const aliases = Array.from({ length: 100 }, (_, i) => `a${i}.${'x'.repeat(60)}.${'y'.repeat(60)}.ada.example`)
   expect((await panel.patch(path, as, { aliases })).status).toBe(200)
@@ -93,12 +93,12 @@ test('an entry is short, however much was changed, and tells how much it leaves 
   await panel.patch(path, as, { aliases: [] })
 })
 
-test('holds for every resource that can be changed', async () => {
+test('is tested for every resource that can be changed', async () => {
   const patches = (await operationsOf(panel)).filter(({ method }) => method === 'PATCH')
   expect(Object.keys(resources).sort()).toEqual(patches.map(({ id }) => id).sort())
 })
 
-test('is made only to what its client has seen', async () => {
+test('with a stale If-Match is refused', async () => {
   for (const [id, [path, as]] of Object.entries(resources)) {
     const send = (etag: string) => panel.send('PATCH', path, { as, body: {}, headers: { 'if-match': etag } })
     expect([id, (await send('"other"')).status]).toEqual([id, 412])
@@ -108,7 +108,7 @@ test('is made only to what its client has seen', async () => {
   }
 })
 
-test('is refused to nobody, to a stranger, and in a suspended subscription, like any other', async () => {
+test('without a credential, by a stranger, or in a suspended subscription is refused like any other', async () => {
   const [path] = resources.changeSite ?? []
   const [subscription, admin] = resources.changeAnySubscription ?? []
   if (!path || !subscription || !admin) throw new Error('no such resource')

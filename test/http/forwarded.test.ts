@@ -15,7 +15,7 @@ const logIn = (from: string) =>
   panel.send('POST', '/auth/login', { body: { email: 'nobody@example.com', password: 'wrong password' }, from })
 const warnings = () => log.lines.filter(({ msg }) => `${msg}`.includes('X-Forwarded-For'))
 
-test('has a limit of its own, whatever port or brackets the proxy writes', async () => {
+test('has its own limit, whatever port or brackets the proxy adds', async () => {
   for (const from of [
     '203.0.113.7:50001',
     '203.0.113.7:50002',
@@ -33,7 +33,7 @@ test('has a limit of its own, whatever port or brackets the proxy writes', async
   expect(warnings()).toEqual([])
 })
 
-test('that the proxy cannot name shares one limit, whatever address it claims, and the operator is told once', async () => {
+test('that the proxy cannot name shares one limit, whatever address it claims, and the operator is warned once', async () => {
   for (const [claim, status] of [
     ['203.0.113.1', 401],
     ['203.0.113.2', 401],
@@ -46,7 +46,7 @@ test('that the proxy cannot name shares one limit, whatever address it claims, a
   ])
 })
 
-test('that the proxy cannot name may not use a key that is limited to the address of the proxy', async () => {
+test('that the proxy cannot name may not use a key limited to the proxy’s address', async () => {
   const ada = await panel.customer()
   const key = await panel.key(ada.token, { allowed_cidrs: ['127.0.0.0/8'] })
   expect((await panel.send('GET', '/auth/me', { as: key })).status).toBe(200)

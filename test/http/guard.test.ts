@@ -71,7 +71,7 @@ test('a key with scopes is refused where no scope is named', async () => {
   expect(await call({ access: 'user', scope: null }, reader)).toBe('done')
 })
 
-test('a key that is bound to a subscription is refused where the route does not keep to it', async () => {
+test('a key bound to a subscription is refused where the route does not keep to it', async () => {
   const message = 'This API key is bound to subscription 7, and this goes beyond it'
   expect(await call({ access: 'user', scope: null }, bound)).toEqual([403, message])
   expect(await call({ access: 'user', scope: 'sites:read', keepsToSubscription: false }, bound)).toEqual([403, message])

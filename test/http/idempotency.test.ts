@@ -35,7 +35,7 @@ async function keptFor(owner: number): Promise<string> {
 const sitesOf = async (as = ada.token) => (await panel.get<Site[]>('/sites?limit=1000', as)).data
 
 describe('a Location', () => {
-  test('names what was created, in the first answer and in a repetition of it, and leads there', async () => {
+  test('names the created resource, in the first response and in a repetition of it, and leads there', async () => {
     const admin = await panel.admin()
     const ada = await panel.customer()
     const creations: [string, string, object][] = [
@@ -59,7 +59,7 @@ describe('a Location', () => {
     expect(plain.headers.get('location')).toBe(`/api/v1/sites/${plain.data.id}`)
   })
 
-  test('begins with the prefix that a proxy took away', async () => {
+  test('begins with the prefix that a proxy stripped', async () => {
     const ada = await panel.customer()
     await panel.subscription(ada.id)
     const { headers, data } = await panel.send<{ id: number }>('POST', '/sites', {
@@ -72,7 +72,7 @@ describe('a Location', () => {
 })
 
 describe('a repeated request', () => {
-  test('gets the first answer again, and creates nothing', async () => {
+  test('gets the first response again, and creates nothing', async () => {
     const domain = newDomain()
     const first = await createSite('first-try', domain)
     expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null])
@@ -86,7 +86,7 @@ describe('a repeated request', () => {
     expect(data.filter(({ action }) => action === 'site.create')).toHaveLength(1)
   })
 
-  test('gets it with another credential of the same user, and whatever became of what was created', async () => {
+  test('gets it with another credential of the same user too, whatever happened to the resource', async () => {
     const domain = newDomain()
     const { data: site } = await createSite('lost', domain)
     await panel.delete(`/sites/${site.id}`, ada.token)
@@ -99,14 +99,14 @@ describe('a repeated request', () => {
     ['quoted', '"8e03978e-40d5-43e8-bc93-6894a57f9324"', '8e03978e-40d5-43e8-bc93-6894a57f9324'],
     ['with escapes', '"a \\"b\\" \\\\ c"', '"a \\"b\\" \\\\ c"'],
     ['as long as may be', 'x'.repeat(255), `"${'x'.repeat(255)}"`],
-  ])('is recognised by its key, %s', async (_, key, same) => {
+  ])('is recognized by its key, %s', async (_, key, same) => {
     const domain = newDomain()
     const first = await createSite(key, domain)
     const again = await createSite(same, domain)
     expect([first.status, again.status, again.data]).toEqual([201, 201, first.data])
   })
 
-  test('is told what is true of its user now, where what was created has gone to another customer', async () => {
+  test('gets its user’s current error once the resource belongs to another customer', async () => {
     const bob = await panel.customer()
     const domain = newDomain()
     const created = await createSite('moved', domain)
@@ -134,7 +134,7 @@ describe('a repeated request', () => {
     expect((await send(`{"domain":"${domain}","aliases":["b.${domain}","a.${domain}"]}`)).status).toBe(409)
   })
 
-  test('of many at once is done once, and all get the same answer', async () => {
+  test('sent many times at once is processed once, and all get the same response', async () => {
     const domain = newDomain()
     const answers = await Promise.all(Array.from({ length: 10 }, () => createSite('at-once', domain)))
     const [site] = await sitesOf()
@@ -142,7 +142,7 @@ describe('a repeated request', () => {
     expect(await sitesOf()).toHaveLength(1)
   })
 
-  test('of an administrator creates one subscription and one user', async () => {
+  test('by an administrator creates one subscription and one user', async () => {
     const admin = await panel.admin()
     const hosting = { user_id: ada.id, name: 'Second' }
     const subscriptions = [1, 2].map(() => post('/admin/subscriptions', 'sub', hosting, admin))
@@ -167,7 +167,7 @@ describe('a repeated request', () => {
 })
 
 describe('the key of a request', () => {
-  test('is 409 for another request, which is not done', async () => {
+  test('is 409 for a different request, which is not processed', async () => {
     const domain = newDomain()
     await createSite('taken', domain)
     const others = [
@@ -217,7 +217,7 @@ describe('the key of a request', () => {
     ['an open quote', '"a'],
     ['a letter beyond ASCII', 'é'],
     ['256 characters', 'x'.repeat(256)],
-  ])('that is %s is 400, and nothing is done', async (_, key) => {
+  ])('that is %s is 400, and nothing is created', async (_, key) => {
     const answer = await createSite(key, newDomain())
     expect([answer.status, answer.message]).toEqual([
       400,
@@ -228,7 +228,7 @@ describe('the key of a request', () => {
 })
 
 describe('an error', () => {
-  test('is not kept: the same request is done once its reason is gone', async () => {
+  test('is not kept: the same request succeeds once the reason is gone', async () => {
     const { data: subscription } = await panel.get<{ id: number }[]>('/subscriptions', ada.token)
     const change = async (status: string) =>
       panel.patch(`/admin/subscriptions/${subscription[0]?.id}`, await panel.admin(), { status })
@@ -240,7 +240,7 @@ describe('an error', () => {
     expect([done.status, done.headers.get('idempotent-replayed')]).toEqual([201, null])
   })
 
-  test('of the keeping undoes the creation: neither is there without the other', async () => {
+  test('while keeping the response undoes the creation: neither is stored without the other', async () => {
     const row = (number: number) => ({
       userId: ada.id,
       keyHash: `${number}`,
@@ -265,7 +265,7 @@ describe('an error', () => {
     expect((await createSite('one-too-many', newDomain())).status).toBe(201)
   })
 
-  test('comes where megabytes of answers are kept for a user, however few sites there are', async () => {
+  test('is returned once megabytes of responses are kept for a user, however few sites exist', async () => {
     const aliases = Array.from({ length: 100 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.a${index}.example`)
     const long = (number: number) => post<Site>('/sites', `long-${number}`, { domain: newDomain(), aliases })
     let answer = await long(0)
@@ -286,7 +286,7 @@ describe('an error', () => {
     expect((await createSite('next-day', newDomain())).status).toBe(201)
   })
 
-  test('without a credential, or without the right, comes before any key', async () => {
+  test('about a missing credential or right comes before any check of the key', async () => {
     const domain = newDomain()
     await createSite('private', domain)
     const headers = { 'idempotency-key': 'private' }
@@ -298,7 +298,7 @@ describe('an error', () => {
 })
 
 describe('an API key', () => {
-  test('is created once, and its secret is in the first answer alone', async () => {
+  test('is created once, and its secret is only in the first response', async () => {
     const body = { name: 'Deploy' }
     const first = await post<{ id: number; key: string }>('/auth/api-keys', 'key', body)
     expect(first.status).toBe(201)
@@ -313,7 +313,7 @@ describe('an API key', () => {
     expect(await keptFor(ada.id)).not.toContain(first.data.key)
   })
 
-  test('asked for again with the fresh code that its user must send gets the same answer', async () => {
+  test('requested again with the fresh code that its user must send gets the same response', async () => {
     const { freshCode } = await enrol(panel, ada.token)
     await panel.patch('/admin/settings', await panel.admin(), { require_code_for_api_keys: true })
     const create = (name: string) => post<{ id: number }>('/auth/api-keys', 'fresh', { name, totp_code: freshCode() })
@@ -331,7 +331,7 @@ describe('an API key', () => {
     await panel.patch('/admin/settings', await panel.admin(), { require_code_for_api_keys: false })
   })
 
-  test('of many requests at once is one', async () => {
+  test('requested many times at once is created once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => post('/auth/api-keys', 'keys', { name: 'Parallel' })),
     )

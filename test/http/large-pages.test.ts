@@ -54,7 +54,7 @@ test.each([
   ['of a subscription', () => [`/sites?limit=1000`, ada.token] as const],
   ['of everybody', async () => [`/sites?limit=1000`, await panel.admin()] as const],
   ['that are searched', () => [`/sites?limit=1000&domain=a100.`, ada.token] as const],
-])('a list of large sites %s comes in pages of a megabyte, each site once and whole', async (_, request) => {
+])('a list of large sites %s comes in pages of a megabyte, each site once and complete', async (_, request) => {
   const [path, as] = await request()
   const pages = await pagesOf<Site>(path, as)
   expect(pages.length).toBeGreaterThan(2)
@@ -62,17 +62,17 @@ test.each([
   expect(pages.flat().every(({ aliases }) => aliases.length === ALIASES)).toBe(true)
 })
 
-test('the limit still holds where rows are small, and one row is given whatever its size', async () => {
+test('the limit still applies when rows are small, and a single row is returned whatever its size', async () => {
   expect((await panel.get<Site[]>('/sites?limit=1', ada.token)).data).toHaveLength(1)
   expect((await panel.get<Site[]>('/sites?limit=30', ada.token)).data).toHaveLength(30)
 })
 
-test('a search that finds nothing in many sites is answered, without a next page', async () => {
+test('a search without a match in many sites is answered, without a next page', async () => {
   const answer = await panel.get<Site[]>('/sites?domain=nothing', ada.token)
   expect([answer.status, answer.data, answer.headers.get('link')]).toEqual([200, [], null])
 })
 
-test('a search of users looks at all of them, window by window', async () => {
+test('a search of users covers all of them, window by window', async () => {
   fill(panel, (insert) => {
     for (let user = 1; user <= 4500; user++) {
       const email = user % 1500 === 0 ? `wanted${user}@example.com` : `filler${user}@example.com`
@@ -86,14 +86,14 @@ test('a search of users looks at all of them, window by window', async () => {
   expect(found.flat()).toEqual(['wanted1500@example.com', 'wanted3000@example.com', 'wanted4500@example.com'])
 })
 
-test('so many long pages at once are all answered', async () => {
+test('as many long pages as can wait are all answered', async () => {
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, i) => panel.get<Site[]>(`/sites?limit=${900 + i}`, ada.token)),
   )
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
 })
 
-test('of far more than can wait the rest is refused at once, and told when to come back', async () => {
+test('requests beyond the queue are refused at once, with a Retry-After', async () => {
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, i) => panel.get(`/sites?limit=1000&domain=a${i}`, ada.token)),
   )

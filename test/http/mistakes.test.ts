@@ -18,7 +18,7 @@ const createUser = async (body: unknown) => {
 }
 
 describe('a body with several mistakes', () => {
-  test('is told of all of them at once, in the order of the document, and stores nothing', async () => {
+  test('reports all of them at once, in the order of the document, and stores nothing', async () => {
     expect(await createUser({})).toEqual([400, 'email: is required; name: is required; role: is required'])
     expect(await createUser({ role: 'owner', name: '', email: 'ada', password: 'x' })).toEqual([
       422,
@@ -34,14 +34,14 @@ describe('a body with several mistakes', () => {
     ])
   })
 
-  test('is told of ten, and how many more there are', async () => {
+  test('reports ten, and how many more there are', async () => {
     const unknown = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`x${i}`, i]))
     const [status, message] = await createUser({ email: 'ada@example.com', name: 'Ada', role: 'customer', ...unknown })
     const told = Array.from({ length: 10 }, (_, i) => `x${i}: is not a known field`)
     expect([status, message]).toEqual([422, `${told.join('; ')}; and 20 more`])
   })
 
-  test('is told once of unknown fields whose names are not repeated', async () => {
+  test('reports unknown fields once, without repeating their names', async () => {
     const body = {
       email: 'ada@example.com',
       name: 'Ada',
@@ -53,7 +53,7 @@ describe('a body with several mistakes', () => {
     expect(await createUser(body)).toEqual([422, 'body: is not a known field'])
   })
 
-  test('is told of the first wrong item of a list', async () => {
+  test('reports the first wrong item of a list', async () => {
     const aliases = ['fine.example', ...Array(50).fill(7)]
     const { status, message } = await panel.post('/sites', ada.token, { aliases, php_version: '8.4' })
     expect([status, message]).toEqual([
@@ -63,14 +63,14 @@ describe('a body with several mistakes', () => {
   })
 })
 
-test('a body is told of names that are no domains beside its other mistakes', async () => {
+test('a body reports invalid domain names beside its other mistakes', async () => {
   const body = { domain: 'example', aliases: ['fine.example', '*.example'], php: '8.4' }
   const { status, message } = await panel.post('/sites', ada.token, body)
   const rule = 'must be a full domain name, such as www.example.com'
   expect([status, message]).toEqual([422, `domain: ${rule}; aliases.1: ${rule}; php: is not a known field`])
 })
 
-test('a query with several mistakes is told of all of them at once', async () => {
+test('a query with several mistakes reports all of them at once', async () => {
   const { status, message } = await panel.get('/sites?limit=0&subscription_id=x&page=2', ada.token)
   expect([status, message]).toEqual([
     400,
@@ -78,7 +78,7 @@ test('a query with several mistakes is told of all of them at once', async () =>
   ])
 })
 
-test('a path with several mistakes is told of all of them at once', async () => {
+test('a path with several mistakes reports all of them at once', async () => {
   const { status, message } = await panel.delete('/admin/users/x/sessions/y', admin)
   expect([status, message]).toEqual([400, 'id: must be an integer; session_id: must be an integer'])
 })
@@ -90,7 +90,7 @@ test('a query of more than 64 parameters is 400', async () => {
   expect([answer.status, answer.message]).toEqual([400, 'Give at most 64 query parameters'])
 })
 
-describe('before any schema looks at a body', () => {
+describe('before any schema checks a body', () => {
   const post = async (rawBody: string) => {
     const { status, message } = await panel.send('POST', '/sites', { as: ada.token, rawBody })
     return [status, message]
@@ -123,14 +123,14 @@ describe('before any schema looks at a body', () => {
     expect(await post(nested(18))).toEqual([400, 'The body is nested too deeply: at most 16 levels'])
   })
 
-  test('brackets, commas and quotes inside of strings are text', async () => {
+  test('brackets, commas and quotes inside strings are text', async () => {
     const alias = `${'[{,:\\"\\\\'.repeat(20)}.example`
     const [status, message] = await post(`{"domain":"a.example","aliases":["${alias}"]}`)
     expect([status, message]).toEqual([422, expect.stringMatching(/^aliases\.0: must be a full domain name/)])
   })
 })
 
-describe('what a refusal costs', () => {
+describe('the cost of a refusal', () => {
   /** A list of texts that counts how often one of them is judged. */
   function counted() {
     const looked = { times: 0 }
@@ -150,7 +150,7 @@ describe('what a refusal costs', () => {
     expect([message, looked.times]).toEqual(['list.0: must be at most 10 characters', 1])
   })
 
-  test('is nothing for an item that is far too long to be counted', () => {
+  test('is nothing for an item far too long to be counted', () => {
     const { looked, schema } = counted()
     expect(Check(schema, { list: ['x'.repeat(60_000)] })).toBe(false)
     expect(looked.times).toBe(0)

@@ -63,7 +63,7 @@ describe('a user', () => {
     expect([again.status, numbers(again).remaining]).toEqual([200, 119])
   })
 
-  test('shares one bucket over all JWTs and keys, and over all addresses', async () => {
+  test('shares one bucket across all JWTs and keys, and all addresses', async () => {
     const credentials = [
       ada.token,
       await panel.login(ada.email),
@@ -87,7 +87,7 @@ describe('a user', () => {
     expect((await panel.get('/auth/me', bob.token)).status).toBe(200)
   })
 
-  test('is limited on every path alike, also on one that does not exist or with a bad body', async () => {
+  test('is limited on every path alike, including unknown ones and bad bodies', async () => {
     await times(40, () => panel.get('/nope', ada.token))
     await times(40, () => panel.send('PUT', '/sites', { as: ada.token }))
     await times(40, () => panel.send('POST', '/sites', { as: ada.token, rawBody: '{' }))
@@ -96,14 +96,14 @@ describe('a user', () => {
 })
 
 describe('login', () => {
-  test('is open ten times a minute to an address, whatever the outcome', async () => {
+  test('is allowed ten times a minute per address, whatever the outcome', async () => {
     const answers = await times(10, () => badLogin())
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(401))
     expect(numbers(answers[9] as Answer)).toEqual({ limit: 10, remaining: 0, reset: nowSeconds() + 60 })
     expectLimited(await badLogin())
   })
 
-  test('refused for its number costs no hash', async () => {
+  test('refused by the limit costs no hash', async () => {
     await times(10, () => badLogin())
     const before = panel.services.passwords.hashed
     await times(20, () => badLogin())
@@ -115,20 +115,20 @@ describe('login', () => {
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(10)
   })
 
-  test('is counted apart from the other requests of an address', async () => {
+  test('is counted separately from the address’s other requests', async () => {
     await times(11, () => badLogin())
     expect((await panel.get('/sites')).status).toBe(401)
     expect((await panel.get('/sites', ada.token)).status).toBe(200)
   })
 
-  test('is not freed by a malformed body or a credential', async () => {
+  test('is not exempted by a malformed body or a credential', async () => {
     await times(10, () => panel.send('POST', '/auth/login', { rawBody: '{', as: ada.token }))
     expectLimited(await badLogin())
   })
 })
 
 describe('password reset', () => {
-  test('is open five times a minute to an address', async () => {
+  test('is allowed five times a minute per address', async () => {
     const confirm = () =>
       panel.post('/auth/password-reset/confirm', undefined, { token: 'x', password: 'long enough pw' })
     const answers = await times(5, confirm)
@@ -148,7 +148,7 @@ describe('without a credential', () => {
     expect((await panel.get('/sites', ada.token)).status).toBe(200)
   })
 
-  test('probes have a bucket of their own', async () => {
+  test('probes have their own bucket', async () => {
     await times(121, () => panel.get('/nope'))
     const answer = await panel.get('/livez')
     expect([answer.status, numbers(answer).limit]).toEqual([200, 600])
@@ -156,7 +156,7 @@ describe('without a credential', () => {
 })
 
 describe('the standard fields', () => {
-  test('say the same as the contract’s', async () => {
+  test('match those of the contract', async () => {
     const { headers } = await panel.get('/sites', ada.token)
     expect(headers.get('ratelimit-policy')).toBe('"user";q=120;w=60')
     expect(headers.get('ratelimit')).toBe('"user";r=119;t=60;ncp-limit=120;ncp-remaining=119;ncp-reset=60')
@@ -170,7 +170,7 @@ describe('the address', () => {
     expect((await badLogin('203.0.113.2')).status).toBe(401)
   })
 
-  test('is read from the right, so that what a client writes on the left changes nothing', async () => {
+  test('is read from the right, so that what a client adds on the left changes nothing', async () => {
     for (let i = 0; i < 10; i++) await badLogin(`198.51.100.${i}, 203.0.113.1`)
     expectLimited(await badLogin('198.51.100.99, 203.0.113.1'))
   })
@@ -181,7 +181,7 @@ describe('the address', () => {
     expect((await badLogin('2001:db8:1:3::1')).status).toBe(401)
   })
 
-  test('is the socket’s where no proxy is trusted, whatever the headers claim', async () => {
+  test('is the socket’s when no proxy is trusted, whatever the headers claim', async () => {
     const direct = await startPanel({ limitLogin: 10, trustedProxies: [] })
     try {
       const attempt = (i: number) =>

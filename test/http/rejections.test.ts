@@ -26,7 +26,7 @@ async function refused(options: RequestOptions) {
 const invalid = (description?: string) =>
   `Bearer realm="ncp", error="invalid_token"${description === undefined ? '' : `, error_description="${description}"`}`
 
-describe('who holds the right secret is told', () => {
+describe('a client with the right secret is told', () => {
   test('when the API key expired', async () => {
     const end = after(60)
     const as = await panel.key(ada.token, { expires_at: end })
@@ -71,20 +71,20 @@ describe('who holds the right secret is told', () => {
 })
 
 describe('a stranger is told nothing', () => {
-  test('of an API key that differs in one digit from one that has expired', async () => {
+  test('about an API key that differs in one digit from an expired one', async () => {
     const key = await panel.key(ada.token, { expires_at: after(60) })
     panel.clock.advance(60)
     const as = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
     expect(await refused({ as })).toEqual([invalid(), 'unknown'])
   })
 
-  test('of an API key that was deleted', async () => {
+  test('about a deleted API key', async () => {
     const { data } = await panel.post<{ id: number; key: string }>('/auth/api-keys', ada.token, { name: 'Deleted' })
     await panel.delete(`/auth/api-keys/${data.id}`, ada.token)
     expect(await refused({ as: data.key })).toEqual([invalid(), 'unknown'])
   })
 
-  test('of a forged JWT, whatever it claims of its end or its session', async () => {
+  test('about a forged JWT, whatever it claims about its end or its session', async () => {
     const claims = decodeJwt(ada.token)
     const sign = (change: object, secret: Uint8Array) =>
       new SignJWT({ ...claims, ...change }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(secret)
@@ -99,12 +99,12 @@ describe('a stranger is told nothing', () => {
     ])
   })
 
-  test('with a request that carries no credential', async () => {
+  test('about a request without a credential', async () => {
     expect(await refused({})).toEqual(['Bearer realm="ncp"', undefined])
   })
 })
 
-describe('how to send a credential is told to', () => {
+describe('a hint on how to send a credential is given for', () => {
   test.each<[string, (key: string) => Record<string, string>]>([
     ['X-API-Key', (key) => ({ 'x-api-key': key })],
     ['Api-Key', (key) => ({ 'api-key': key })],
@@ -119,7 +119,7 @@ describe('how to send a credential is told to', () => {
     expect(await refused({ headers: headers(key) })).toEqual([invalid(SEND), 'wrong_header'])
   })
 
-  test('an API key that was cut or changed on the way', async () => {
+  test('an API key altered or cut off on the way', async () => {
     const key = await panel.key(ada.token)
     for (const as of [key.slice(0, 20), `${key}0`, `ncp_${key.slice(4).toUpperCase()}x`]) {
       expect(await refused({ as })).toEqual([
@@ -130,12 +130,12 @@ describe('how to send a credential is told to', () => {
   })
 })
 
-test('a good credential opens the door whatever other headers say', async () => {
+test('a valid credential is accepted whatever other headers say', async () => {
   const answer = await panel.send('GET', '/sites', { as: ada.token, headers: { 'x-api-key': 'x' } })
   expect([answer.status, served.at(-1)?.rejected]).toEqual([200, undefined])
 })
 
-test('what is told never holds the credential', async () => {
+test('the explanation never contains the credential', async () => {
   const key = await panel.key(ada.token)
   for (const headers of [{ authorization: key }, { authorization: `Basic ${key}` }, { 'x-api-key': key }]) {
     const answer = await panel.send('GET', '/sites', { headers: headers as unknown as Record<string, string> })

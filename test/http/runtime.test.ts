@@ -27,12 +27,12 @@ const send = (lines: string[], until?: RegExp) => sendRaw(`http://127.0.0.1:${se
 const head = (path: string, ...headers: string[]) => [`POST ${path} HTTP/1.1`, 'Host: localhost', ...headers, '']
 const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
 
-test('a body in chunks without trailers is read, and the connection stays', async () => {
+test('a chunked body without trailers is read, and the connection stays open', async () => {
   const answer = await send([...head('/', 'Transfer-Encoding: chunked'), '3', 'abc', '0', '', ''], /read 3$/)
   expect(statuses(answer)).toEqual([200])
 })
 
-test('trailers after the last chunk are taken for another request, which is 400 (RFC 9112 §7.1.2)', async () => {
+test('trailers after the last chunk are treated as another request, which is 400 (RFC 9112 §7.1.2)', async () => {
   const answer = await send([...head('/', 'Transfer-Encoding: chunked'), '3', 'abc', '0', 'X-Checksum: 1', '', ''])
   expect(statuses(answer)).toEqual([200, 400])
 })
@@ -41,14 +41,14 @@ test('an empty line before a request is 400 (RFC 9112 §2.2)', async () => {
   expect(statuses(await send(['', 'GET / HTTP/1.1', 'Host: localhost', '', '']))).toEqual([400])
 })
 
-test('whoever expects 100 is told to go on before anybody looked at the request (RFC 9110 §10.1.1)', async () => {
+test('a client that expects 100 is told to continue before the request is examined (RFC 9110 §10.1.1)', async () => {
   const before = asked
   const lines = head('/refuse', 'Content-Length: 1000000', 'Expect: 100-continue')
   expect(statuses(await send([...lines, ''], /refused$/))).toEqual([100, 413])
   expect(asked).toBe(before + 1)
 })
 
-test('a request sent behind one that is not answered yet closes the connection, and both go unanswered (RFC 9112 §9.3.2)', async () => {
+test('a request pipelined behind an unanswered one closes the connection, and both go unanswered (RFC 9112 §9.3.2)', async () => {
   const before = asked
   const second = ['GET / HTTP/1.1', 'Host: localhost', '', '']
   expect(await send([...head('/later', 'Content-Length: 3'), `abc${second.join('\r\n')}`])).toBe('')

@@ -9,10 +9,10 @@ test('a delay doubles with each failure, up to the longest', () => {
   expect(delays([1, 2, 3, 4, 5])).toEqual([30, 60, 120, 200, 200])
 })
 
-test('after failures without end it is the longest still', () => {
+test('after any number of failures it stays the longest', () => {
   expect(delays([1e3, 1e4, Number.MAX_SAFE_INTEGER])).toEqual([200, 200, 200])
 })
 
-test('a first delay that is the longest too never grows', () => {
+test('a first delay equal to the longest never grows', () => {
   expect(delayAfter({ firstDelayMs: 7, longestDelayMs: 7 }, 9)).toBe(7)
 })

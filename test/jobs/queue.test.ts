@@ -112,7 +112,7 @@ describe('a job', () => {
     expect(done).toEqual([])
   })
 
-  test('is done once by two that work at the same time', async () => {
+  test('is done once by two workers at the same time', async () => {
     const other = open()
     const payloads = Array.from({ length: 20 }, (_, index) => `${index}`)
     for (const payload of payloads) await put(payload)
@@ -120,7 +120,7 @@ describe('a job', () => {
     expect(done.sort()).toEqual(payloads.sort())
   })
 
-  test('that is added during a pass is done in the next one, which the caller waits for', async () => {
+  test('added during a pass is done in the next one, which the caller waits for', async () => {
     const { begun, end } = slowWork('slow')
     await put('slow')
     const first = queue.runDue()
@@ -133,7 +133,7 @@ describe('a job', () => {
     await first
   })
 
-  test('of a process that died over it is done by the next once the lease is over, and not before', async () => {
+  test('of a dead process is done by the next once the lease is over, and not before', async () => {
     const { begun, end } = slowWork('a')
     await put('a')
     const dying = queue.runDue()
@@ -151,7 +151,7 @@ describe('a job', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('is nothing to the queue of another kind', async () => {
+  test('is ignored by a queue of another kind', async () => {
     const other = open({ kind: 'other' })
     await put('a', { topic: 'one' })
     await put('b', { topic: 'one', expiresAt: clock.now() + 1000 }, other)
@@ -162,7 +162,7 @@ describe('a job', () => {
     expect(done).toEqual(['b', 'a'])
   })
 
-  test('replaces an older one of its topic, which does not take it along when it is done', async () => {
+  test('replaces an older one of its topic, which does not remove it when done', async () => {
     const { begun, end } = slowWork('older')
     await put('older', { topic: 'one' })
     const first = queue.runDue()
@@ -195,7 +195,7 @@ describe('a job that fails', () => {
     throw new Error('no')
   }
 
-  test('is tried again after a time that doubles up to the longest', async () => {
+  test('is retried after a delay that doubles up to the longest', async () => {
     work.a = fail
     await put('a')
     for (const seconds of [10, 20, 40, 40]) {
@@ -217,7 +217,7 @@ describe('a job that fails', () => {
     expect(done).toEqual(['a'])
   })
 
-  test('is tried sooner where it has little time', async () => {
+  test('is retried sooner when it has little time', async () => {
     work.a = fail
     await put('a', { expiresAt: clock.now() + 60_000 })
     for (const seconds of [1, 2, 2]) {
@@ -227,7 +227,7 @@ describe('a job that fails', () => {
     expect(told).toEqual(['1, attempt 1: no, 1000', '1, attempt 2: no, 2000', '1, attempt 3: no, 2000'])
   })
 
-  test('for good is not tried again', async () => {
+  test('permanently is not retried', async () => {
     work.a = async () => {
       throw new FinalError('never')
     }
@@ -236,7 +236,7 @@ describe('a job that fails', () => {
     expect([told, await waiting()]).toEqual([['1, attempt 1: never, refused'], 0])
   })
 
-  test('holds up none of the others', async () => {
+  test('delays none of the others', async () => {
     work.a = fail
     await put('a')
     await put('b')
@@ -253,7 +253,7 @@ describe('a job that fails', () => {
     expect([told.at(-1), await waiting()]).toEqual(['1 expired', 0])
   })
 
-  test('is what monitoring is told of, by the oldest, until it is done or expires', async () => {
+  test('is reported to monitoring, by the oldest, until it is done or expires', async () => {
     expect(await queue.waitingSince()).toBeUndefined()
     work.a = fail
     const since = clock.now()
@@ -271,7 +271,7 @@ describe('a job that fails', () => {
   })
 })
 
-describe('a clock that was wrong', () => {
+describe('a wrong clock', () => {
   test('delays no job that was added while it was ahead', async () => {
     clock.jump(86_400)
     await put('a', { expiresAt: clock.now() + HOUR_MS })
@@ -280,7 +280,7 @@ describe('a clock that was wrong', () => {
     expect(done).toEqual(['a'])
   })
 
-  test('costs no job while it cannot be believed', async () => {
+  test('costs no job while it cannot be trusted', async () => {
     const careful = open({ deletableBefore: () => Number.MIN_SAFE_INTEGER })
     await put('a')
     clock.jump(86_400)
@@ -306,7 +306,7 @@ describe('a queue', () => {
     expect(done).toEqual(['b'])
   })
 
-  test('that cannot be written says so, and goes on when it can be', async () => {
+  test('that cannot be written to says so, and continues when it can be', async () => {
     const failing = { ...store, write: () => Promise.reject(new Error('the disk is full')) }
     const stuck = open({ store: failing })
     await put('a')
@@ -331,7 +331,7 @@ describe('a queue', () => {
     expect(done).toEqual(['a'])
   })
 
-  test('stops once what is under way is over', async () => {
+  test('stops once the current work is over', async () => {
     const { begun, end } = slowWork('a')
     await put('a')
     const running = queue.runDue()
@@ -342,7 +342,7 @@ describe('a queue', () => {
     expect([done, await waiting()]).toEqual([['a'], 0])
   })
 
-  test('cuts off what takes too long as it stops, which is done at once after the next start', async () => {
+  test('cuts off work that takes too long to stop, which is done at once after the next start', async () => {
     await put('a')
     const begun = Promise.withResolvers<void>()
     work.a = (_, cut) => {

@@ -24,7 +24,7 @@ async function end(index: number, how: (run: Run) => void = (run) => run.resolve
 }
 
 describe('join', () => {
-  test('shares the run under way, and begins another once that is over', async () => {
+  test('shares the current run, and begins another once that is over', async () => {
     const both = [flight.join(), flight.join()]
     expect(runs).toHaveLength(1)
     await end(0)
@@ -35,7 +35,7 @@ describe('join', () => {
     expect(await later).toBe('run 2')
   })
 
-  test('gives a failure to all who share the run, and to nobody after them', async () => {
+  test('reports a failure to all callers who share the run, and to none after them', async () => {
     const both = [flight.join(), flight.join()].map((run) => run.catch((error: Error) => error.message))
     await end(0, (run) => run.reject(new Error('no')))
     expect(await Promise.all(both)).toEqual(['no', 'no'])
@@ -46,14 +46,14 @@ describe('join', () => {
 })
 
 describe('next', () => {
-  test('begins at once where nothing runs', async () => {
+  test('begins at once when nothing runs', async () => {
     const only = flight.next()
     expect(runs).toHaveLength(1)
     await end(0)
     expect(await only).toBe('run 1')
   })
 
-  test('begins after the run under way, once for all who asked during it', async () => {
+  test('begins after the current run, once for all callers who asked during it', async () => {
     const first = flight.next()
     const both = [flight.next(), flight.next()]
     expect(runs).toHaveLength(1)
@@ -67,7 +67,7 @@ describe('next', () => {
     expect(await third).toBe('run 3')
   })
 
-  test('runs also when the run before it fails', async () => {
+  test('runs even when the run before it fails', async () => {
     const first = flight.next().catch((error: Error) => error.message)
     const second = flight.next()
     await end(0, (run) => run.reject(new Error('no')))
@@ -75,7 +75,7 @@ describe('next', () => {
     expect([await first, await second]).toEqual(['no', 'run 2'])
   })
 
-  test('lets nobody begin a run beside it in the moment between two', async () => {
+  test('allows no run beside it in the moment between two', async () => {
     const first = flight.next()
     // Asked for before the second run is, so that it hears of the end of the first before the second begins.
     const joined = first.then(() => flight.join())
@@ -88,11 +88,11 @@ describe('next', () => {
 })
 
 describe('idle', () => {
-  test('resolves at once where nothing runs', async () => {
+  test('resolves at once when nothing runs', async () => {
     await flight.idle()
   })
 
-  test('waits for the run under way and for the one after it, whatever becomes of them', async () => {
+  test('waits for the current run and for the one after it, whether they succeed or fail', async () => {
     const both = [flight.next(), flight.next()].map((run) => run.catch((error: Error) => error.message))
     let isIdle = false
     const idle = flight.idle().then(() => {

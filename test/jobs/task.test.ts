@@ -23,7 +23,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
 }
 
-test('runs once an interval, and not before the first is over', async () => {
+test('runs once per interval, and not before the first is over', async () => {
   let runs = 0
   start(async () => runs++)
   jest.advanceTimersByTime(999)
@@ -35,7 +35,7 @@ test('runs once an interval, and not before the first is over', async () => {
   }
 })
 
-test('tells of a failure in its own words, and runs again the next time', async () => {
+test('logs a failure in its own words, and runs again the next time', async () => {
   const failures = [new Error('one'), new Error('two')]
   start(async () => {
     throw failures[log.lines.length]
@@ -79,7 +79,7 @@ test('logs a failure once, however many intervals passed during the run', async 
   expect(log.lines).toHaveLength(1)
 })
 
-test('stops once the run under way is over, which is told to hurry, and begins none after it', async () => {
+test('stops once the current run is over, which is aborted, and begins none after it', async () => {
   const run = Promise.withResolvers<void>()
   let runs = 0
   let signal: AbortSignal | undefined
@@ -103,7 +103,7 @@ test('stops once the run under way is over, which is told to hurry, and begins n
   expect(runs).toBe(1)
 })
 
-test('stops after a run that fails, which is told like any other', async () => {
+test('stops after a failing run, which is logged like any other', async () => {
   const run = Promise.withResolvers<void>()
   start(() => run.promise)
   jest.advanceTimersByTime(1000)

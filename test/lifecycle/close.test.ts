@@ -7,7 +7,7 @@ import { seizeDirectory } from '../../src/db/sqlite/data-lock.ts'
 import { newDirectory } from '../harness/directory.ts'
 import { startPanel } from '../harness/panel.ts'
 
-test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be written any more', async (table) => {
+test.each(['sessions', 'audit_log'])('releases the data directory when %s can no longer be written', async (table) => {
   const data = newDirectory()
   const panel = await startPanel({ data })
   const ada = await panel.customer()
@@ -25,7 +25,7 @@ test.each(['sessions', 'audit_log'])('lets go of the data when %s can not be wri
   rmSync(data, { recursive: true })
 })
 
-test('writes what it can when some of it cannot be written any more', async () => {
+test('writes what it can when some data can no longer be written', async () => {
   const data = newDirectory()
   const panel = await startPanel({ data })
   const ada = await panel.customer()
@@ -39,7 +39,7 @@ test('writes what it can when some of it cannot be written any more', async () =
   rmSync(data, { recursive: true })
 })
 
-test('closes each module while what it writes to is still there', async () => {
+test('closes each module while what it writes to is still open', async () => {
   const data = newDirectory()
   const panel = await startPanel({ data })
   const { status } = await panel.post('/auth/password-reset', undefined, { email: 'nobody@example.com' })

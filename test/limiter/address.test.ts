@@ -66,7 +66,7 @@ describe('X-Forwarded-For', () => {
 })
 
 /** What is left of such an entry was written by a client that the proxy could not name: it may have made up anything. */
-describe('an entry of a trusted proxy that cannot be read', () => {
+describe('an unreadable entry of a trusted proxy', () => {
   test.each([
     ['that is a name', 'localhost'],
     ['that is unknown', 'unknown'],
@@ -79,14 +79,14 @@ describe('an entry of a trusted proxy that cannot be read', () => {
     ['in octal', '0313.0.0161.9'],
     ['of three parts', '203.0.113'],
     ['that is far too long', `${'1'.repeat(5000)}`],
-  ])('%s leaves the client unknown, also where an address stands left of it', (_, entry) => {
+  ])('%s leaves the client unknown, even when an address stands to its left', (_, entry) => {
     const unknown = { address: 'unknown', group: 'unknown' }
     expect(proxied('10.0.0.1', entry)).toEqual(unknown)
     expect(proxied('10.0.0.1', `203.0.113.9, ${entry}`)).toEqual(unknown)
     expect(proxied('10.0.0.1', `10.0.0.7, ${entry}, 10.2.2.2`)).toEqual(unknown)
   })
 
-  test('is told once a proxy, with what it wrote, and for few proxies', () => {
+  test('is reported once per proxy, with its text, and for a limited number of proxies', () => {
     const told: Warning[] = []
     const clientAddress = createClientAddress(PROXIES, { warn: (fields) => told.push(fields as Warning) })
     for (let count = 0; count < 3; count++) clientAddress('10.0.0.1', '203.0.113.9, unix:')
@@ -101,7 +101,7 @@ describe('an entry of a trusted proxy that cannot be read', () => {
     expect(told.at(-1)?.entry).toHaveLength(64)
   })
 
-  test('is not told of what a client wrote, nor of a peer that nobody trusts', () => {
+  test('is not reported for a client’s own entry, or for an untrusted peer', () => {
     let told = 0
     const clientAddress = createClientAddress(PROXIES, { warn: () => told++ })
     clientAddress('10.0.0.1', 'nonsense, 203.0.113.9')
@@ -112,6 +112,6 @@ describe('an entry of a trusted proxy that cannot be read', () => {
   })
 })
 
-test('ranges that are none are refused', () => {
+test('invalid ranges are refused', () => {
   for (const text of ['x', '10.0.0.0/33', '1.2.3', '::/129', '']) expect(() => parseRanges([text])).toThrow()
 })

@@ -22,7 +22,7 @@ const flood = (count: number) => {
 }
 
 describe('a bucket', () => {
-  test('starts full, is emptied by its limit, and says when it is full again', () => {
+  test('starts full, is emptied by its limit, and reports when it is full again', () => {
     const verdicts = [take('a'), take('a'), take('a'), take('a')]
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, true, false])
     expect(verdicts.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0])
@@ -31,7 +31,7 @@ describe('a bucket', () => {
     expect(verdicts[3]?.retryAfter).toBe(60)
   })
 
-  test('does not keep anybody waiting for a time that the clock was wrong about', () => {
+  test('does not delay a client by the time that the clock was wrong', () => {
     exhaust('a')
     clock.advance(-3600)
     expect(take('a')).toMatchObject({ allowed: true, remaining: 2, resetAt: 1_000_000 - 3600 + 61 })
@@ -41,7 +41,7 @@ describe('a bucket', () => {
     expect(take('a').allowed).toBeFalse()
   })
 
-  test('refills whole at its reset, not before and not bit by bit', () => {
+  test('refills whole at its reset, not earlier and not gradually', () => {
     exhaust('a')
     clock.advance(59)
     expect(take('a').allowed).toBeFalse()
@@ -49,7 +49,7 @@ describe('a bucket', () => {
     expect(take('a')).toMatchObject({ allowed: true, remaining: 2 })
   })
 
-  test('is of one key and one policy', () => {
+  test('belongs to one key and one policy', () => {
     exhaust('a')
     expect(take('b').allowed).toBeTrue()
     expect(limiter.take({ ...policy, name: 'other' }, 'a').allowed).toBeTrue()
@@ -57,7 +57,7 @@ describe('a bucket', () => {
 })
 
 describe('a full table', () => {
-  test('stays within its bound and serves new keys', () => {
+  test('stays within its size and serves new keys', () => {
     flood(10 * MAX_BUCKETS)
     expect(limiter.size).toBeLessThanOrEqual(MAX_BUCKETS)
     expect(take('newcomer').allowed).toBeTrue()
@@ -69,7 +69,7 @@ describe('a full table', () => {
     expect(take('attacker').allowed).toBeFalse()
   })
 
-  test('of nothing but limited keys lets new ones share a bucket, and stays within its bound', () => {
+  test('of only limited keys lets new ones share a bucket, and stays within its size', () => {
     for (let i = 0; i < MAX_BUCKETS; i++) exhaust(`attacker ${i}`)
     const verdicts = ['x', 'y', 'z', 'w'].map(take)
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, true, false])
@@ -77,7 +77,7 @@ describe('a full table', () => {
     for (let i = 0; i < MAX_BUCKETS; i++) expect(take(`attacker ${i}`).allowed).toBeFalse()
   })
 
-  test('is emptied of what has expired', () => {
+  test('drops expired buckets', () => {
     flood(MAX_BUCKETS)
     clock.advance(61)
     take('a')

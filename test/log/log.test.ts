@@ -55,7 +55,7 @@ describe('a line', () => {
     ])
   })
 
-  test('of a request tells the route, who called, and how it went', () => {
+  test('of a request has the route, the caller and the outcome', () => {
     const { log, sink } = open()
     log.request(served, 'info')
     sink.flush()
@@ -67,7 +67,7 @@ describe('a line', () => {
     expect(lines()[1]).toMatchObject({ client: served.client, rejected: 'expired' })
   })
 
-  test('stays one line whatever is in its fields', () => {
+  test('stays one line whatever its fields contain', () => {
     open().log.error({ err: new Error('first\nsecond\u2028third') }, 'failed')
     expect(written().trimEnd()).not.toContain('\n')
     expect(lines()[0].err).toMatchObject({ type: 'Error', message: 'first\nsecond\u2028third' })
@@ -87,7 +87,7 @@ describe('a line', () => {
     })
   })
 
-  test('for people has the time of day, the level and no control character of its fields', () => {
+  test('for people has the time of day, the level and no control character from its fields', () => {
     const { log, sink } = open('info', 'text')
     log.request(served, 'info')
     log.error({ reason: 'evil\x1b[2Jtext\u009b', err: new Error('gone') }, 'failed')
@@ -101,7 +101,7 @@ describe('a line', () => {
   })
 })
 
-test('the level decides, also when it is changed meanwhile', () => {
+test('the level applies, even when changed at run time', () => {
   const { log, sink } = open('warn')
   log.info({}, 'no')
   log.request(served, 'info')
@@ -115,7 +115,7 @@ test('the level decides, also when it is changed meanwhile', () => {
 })
 
 describe('requests', () => {
-  test('wait for a batch, and go before whatever is written at once', () => {
+  test('wait for a batch, and precede anything written at once', () => {
     const { log } = open()
     log.request(served, 'info')
     expect(written()).toBe('')
@@ -137,7 +137,7 @@ describe('requests', () => {
   })
 })
 
-test('a file is for its owner alone, is appended to, and is opened anew after it was rotated away', () => {
+test('a file is readable only by its owner, is appended to, and is reopened after rotation', () => {
   open().log.info({}, 'first')
   const { log, sink } = open()
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -154,7 +154,7 @@ test('a file is for its owner alone, is appended to, and is opened anew after it
   ])
 })
 
-test('a disk without room costs lines and nothing else, and the log says so afterwards', () => {
+test('a full disk costs log lines and nothing else, and the log says so afterwards', () => {
   // The device that is always full.
   symlinkSync('/dev/full', path)
   const { log, sink } = open()

@@ -4,7 +4,7 @@ import type { Log } from '../../src/log/log.ts'
 import { sparing } from '../../src/log/sparing.ts'
 import { createTestClock } from '../harness/clock.ts'
 
-test('the same failure is told once a minute, with how often it was omitted', () => {
+test('a repeated failure is logged once a minute, with the number left out', () => {
   const lines: [object, string][] = []
   const note = (fields: object, message: string) => lines.push([fields, message])
   const clock = createTestClock()

@@ -28,7 +28,7 @@ function send(server: MailServer, sent = mail): Promise<void> {
   return mailer.send(sent, new AbortController().signal)
 }
 
-describe('a mail', () => {
+describe('an email', () => {
   test('is plain text to one recipient, with a signature that says where it comes from', async () => {
     await start()
     await send(smtp.at())
@@ -52,7 +52,7 @@ describe('a mail', () => {
   })
 
   test.each(['"evil@example.org x"@example.com', 'ada@example.com, evil@example.org', 'ada@example.com\r\nBcc: e@x.y'])(
-    'to %j, which no stored address looks like, goes nowhere',
+    'to %j, which no stored address resembles, is not sent',
     async (to) => {
       await start()
       await expect(send(smtp.at(), { ...mail, to })).rejects.toThrow()
@@ -70,7 +70,7 @@ describe('a mail', () => {
     })
   })
 
-  test('that the signal cuts off is not sent', async () => {
+  test('cut off by the signal is not sent', async () => {
     await start()
     smtp.behave('hang')
     const cut = new AbortController()
@@ -89,13 +89,13 @@ describe('a mail', () => {
 })
 
 describe('to a server on this machine', () => {
-  test('it goes without TLS where there is none', async () => {
+  test('it is sent without TLS if there is none', async () => {
     await start()
     await send(smtp.at('localhost'))
     expect(smtp.mails.map(({ secure }) => secure)).toEqual([false])
   })
 
-  test('it goes over TLS where there is, whatever the certificate', async () => {
+  test('it is sent over TLS if there is, whatever the certificate', async () => {
     await start({ tls: certificate })
     await send(smtp.at('127.0.0.1'))
     expect(smtp.mails.map(({ secure }) => secure)).toEqual([true])
@@ -103,7 +103,7 @@ describe('to a server on this machine', () => {
 })
 
 describe('to a server elsewhere', () => {
-  test('nothing goes without TLS', async () => {
+  test('nothing is sent without TLS', async () => {
     await start()
     await expect(send(smtp.at(ELSEWHERE))).rejects.toMatchObject({ code: 'ETLS' })
     expect(smtp.mails).toEqual([])
@@ -112,7 +112,7 @@ describe('to a server elsewhere', () => {
   test.each([
     ['STARTTLS', false],
     ['TLS from the first byte', true],
-  ])('nothing goes past a self-signed certificate, with %s', async (_, implicitTls) => {
+  ])('nothing is sent past a self-signed certificate, with %s', async (_, implicitTls) => {
     await start({ tls: certificate, implicitTls })
     await expect(send(smtp.at(ELSEWHERE))).rejects.toMatchObject({ code: 'ESOCKET' })
     expect(smtp.mails).toEqual([])
@@ -122,7 +122,7 @@ describe('to a server elsewhere', () => {
     ['STARTTLS', false, '0.0.0.0', true],
     ['TLS from the first byte', true, '0.0.0.0', true],
     ['STARTTLS and a certificate for another name', false, '::ffff:127.0.0.1', false],
-  ])('where the operator trusts the authority, with %s', async (_, implicitTls, host, isSent) => {
+  ])('it is sent when the operator trusts the authority, with %s', async (_, implicitTls, host, isSent) => {
     await start({ tls: certificate, implicitTls })
     const directory = newDirectory('ncp-ca-')
     const authority = join(directory, 'ca.pem')

@@ -75,7 +75,7 @@ function put(mail: Partial<OutgoingMail> & { lifetimeSeconds?: number } = {}, in
 const waiting = () => store.read.$count(jobs)
 const subjects = () => smtp.mails.map(({ subject }) => subject)
 
-describe('a mail', () => {
+describe('an email', () => {
   test('is sent once, and then it is gone', async () => {
     await put()
     await outbox.deliver()
@@ -95,7 +95,7 @@ describe('a mail', () => {
     expect(smtp.mails).toEqual([])
   })
 
-  test('is sent once by two that send at the same time', async () => {
+  test('is sent once by two processes that send at the same time', async () => {
     const other = open(store)
     for (let i = 0; i < 20; i++) await put({ subject: `${i}` })
     await Promise.all([outbox.deliver(), other.deliver(), outbox.deliver(), other.deliver()])
@@ -119,7 +119,7 @@ describe('a mail', () => {
     await Promise.all([outbox.stop(), dying])
   })
 
-  test('replaces an older one of its topic, also while that is under way', async () => {
+  test('replaces an older one of its topic, even while that is being sent', async () => {
     smtp.behave('hang')
     const connected = smtp.connected()
     await put({ topic: 'reset:1', subject: 'older' })
@@ -134,7 +134,7 @@ describe('a mail', () => {
     expect(subjects().sort()).toEqual(['newer', 'of another topic'])
   })
 
-  test('goes out also when the clock was a day ahead as it was put down', async () => {
+  test('is sent even if the clock was a day ahead when it was queued', async () => {
     clock.advance(24 * HOUR)
     await put({ lifetimeSeconds: 72 * HOUR })
     clock.advance(-24 * HOUR)
@@ -142,7 +142,7 @@ describe('a mail', () => {
     expect(subjects()).toEqual(['Subject'])
   })
 
-  test('that is urgent goes before those that have time', async () => {
+  test('that is urgent is sent before those that are not', async () => {
     for (let i = 0; i < 5; i++) await put({ subject: 'notice' })
     await put({ subject: 'reset', lifetimeSeconds: 600 })
     smtp.behave('refuse')
@@ -153,7 +153,7 @@ describe('a mail', () => {
     expect(subjects().slice(0, 5)).toContain('reset')
   })
 
-  test('is stored sealed, and nowhere in the files', async () => {
+  test('is stored sealed, and readable nowhere in the files', async () => {
     await put({ text: 'https://panel.example.com/reset-password#token=Q29mZmVl' })
     const bytes = ['ncp.db', 'ncp.db-wal'].map((name) => readFileSync(join(directory, name), 'latin1')).join('')
     expect(bytes.includes('ada@example.com')).toBeTrue()
@@ -171,7 +171,7 @@ describe('a mail', () => {
 })
 
 describe('a server that refuses', () => {
-  test('is asked again after 30 seconds, 60, 120 and so on, at most every four hours', async () => {
+  test('is tried again after 30 seconds, 60, 120 and so on, at most every four hours', async () => {
     smtp.behave('refuse')
     await put({ lifetimeSeconds: 30 * 24 * HOUR })
     await outbox.deliver()
@@ -192,7 +192,7 @@ describe('a server that refuses', () => {
     expect(subjects()).toEqual(['Subject'])
   })
 
-  test('is asked every minute for a link that lives ten, so that greylisting leaves time to use it', async () => {
+  test('is tried every minute for a link that lives ten, so that greylisting leaves time to use it', async () => {
     smtp.behave('refuse')
     await put({ lifetimeSeconds: 600 })
     await outbox.deliver()
@@ -206,15 +206,18 @@ describe('a server that refuses', () => {
     expect(times).toEqual([30, 90, 150, 210, 270, 330, 390, 450, 510, 570])
   })
 
-  test.each(['refuse the text', 'refuse the recipient'] as const)('for good (%s) is not asked again', async (how) => {
-    smtp.behave(how)
-    await put()
-    await outbox.deliver()
-    expect(await waiting()).toBe(0)
-    expect(log.lines).toMatchObject([{ mail: 1, status: 550, msg: expect.stringContaining('permanently refused') }])
-  })
+  test.each(['refuse the text', 'refuse the recipient'] as const)(
+    'permanently (%s) is not tried again',
+    async (how) => {
+      smtp.behave(how)
+      await put()
+      await outbox.deliver()
+      expect(await waiting()).toBe(0)
+      expect(log.lines).toMatchObject([{ mail: 1, status: 550, msg: expect.stringContaining('permanently refused') }])
+    },
+  )
 
-  test('the sender for good is asked again, since the operator can mend that', async () => {
+  test('the sender permanently is tried again, since the operator can fix that', async () => {
     smtp.behave('refuse the sender')
     await put()
     await outbox.deliver()
@@ -225,7 +228,7 @@ describe('a server that refuses', () => {
     expect(subjects()).toEqual(['Subject'])
   })
 
-  test('is not asked any more once the mail has expired, which is then deleted', async () => {
+  test('is no longer tried once the email has expired, which is then deleted', async () => {
     smtp.behave('refuse')
     await put({ lifetimeSeconds: 600 })
     await outbox.deliver()
@@ -237,7 +240,7 @@ describe('a server that refuses', () => {
     expect(log.text()).toContain('email dropped')
   })
 
-  test('is logged with its status, and not with what it quotes', async () => {
+  test('is logged with its status, but without the text it quotes', async () => {
     smtp.behave('refuse')
     await put({ text: 'https://panel.example.com/reset-password#token=secret' })
     await outbox.deliver()
@@ -254,7 +257,7 @@ describe('a server that refuses', () => {
     ])
   })
 
-  test('that is not even there is no different, and why is logged', async () => {
+  test('that is unreachable is treated the same, and logged with the reason', async () => {
     await smtp.stop()
     await put()
     await outbox.deliver()
@@ -266,7 +269,7 @@ describe('a server that refuses', () => {
 })
 
 describe('a server that hangs', () => {
-  test('holds up no transaction, and no shutdown', async () => {
+  test('delays no transaction and no shutdown', async () => {
     smtp.behave('hang')
     await put()
     const connected = smtp.connected()
@@ -283,7 +286,7 @@ describe('a server that hangs', () => {
 })
 
 describe('without a mail server', () => {
-  test('the panel keeps nothing, and tells the operator at its start and once an hour', async () => {
+  test('the panel keeps nothing, and warns the operator at its start and once an hour', async () => {
     outbox = open(store, false)
     outbox.start()
     expect(log.lines).toEqual([{ msg: expect.stringContaining('set NCP_SMTP_URL, NCP_MAIL_FROM and NCP_PUBLIC_URL') }])
@@ -294,13 +297,13 @@ describe('without a mail server', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('a command keeps its mail for the panel, whose environment it need not have', async () => {
+  test('a command keeps its email for the panel, whose environment it need not have', async () => {
     await put({}, open(store, false))
     await outbox.deliver()
     expect(subjects()).toEqual(['Subject'])
   })
 
-  test('what a command has kept is deleted when it expires', async () => {
+  test('an email kept by a command is deleted when it expires', async () => {
     outbox = open(store, false)
     await put({ lifetimeSeconds: 60 })
     outbox.start()
@@ -312,7 +315,7 @@ describe('without a mail server', () => {
   })
 })
 
-test('a clock that is ahead for a moment costs no mail', async () => {
+test('a clock that is ahead for a moment loses no email', async () => {
   const watch = watchClock(clock)
   deletableBefore = watch.deletableBefore
   outbox = open(store)
@@ -326,7 +329,7 @@ test('a clock that is ahead for a moment costs no mail', async () => {
   expect(subjects()).toEqual(['Subject'])
 })
 
-test('emails that waited in a database of the version before are sent, each as patiently as it was', async () => {
+test('emails left in the database by the previous version are sent, each with its own retry limits', async () => {
   const path = join(directory, 'older.db')
   {
     using older = new Database(path)
@@ -368,7 +371,7 @@ test('emails that waited in a database of the version before are sent, each as p
   await upgraded.close()
 })
 
-test('looking for mails where there are none is no commit, which would empty the cache of credentials', async () => {
+test('finding no emails to send makes no commit, which would empty the cache of credentials', async () => {
   const before = store.version()
   await outbox.deliver()
   expect(store.version()).toBe(before)

@@ -28,11 +28,11 @@ describe('the URL of a mail server', () => {
     ['smtp://Mail.Example.com:2525/', { host: 'mail.example.com', port: 2525, implicitTls: false }],
     ['SMTP://localhost:25', { host: 'localhost', port: 25, implicitTls: false }],
     ['smtp://[::1]:25', { host: '::1', port: 25, implicitTls: false }],
-  ])('%s is understood', (url, expected) => {
+  ])('%s is accepted', (url, expected) => {
     expect(parseMailServer(url)).toEqual({ ...expected, credentials: undefined })
   })
 
-  test('holds a user and a password, percent-encoded', () => {
+  test('contains a user and a password, percent-encoded', () => {
     expect(parseMailServer('smtps://ada%40example.com:p%2Fa%3As%23s%25@mail.example.com').credentials).toEqual({
       user: 'ada@example.com',
       password: 'p/a:s#s%',
@@ -98,12 +98,12 @@ describe('the public URL', () => {
 })
 
 describe('a mail server', () => {
-  test('with a sender and a public URL is a whole configuration', () => {
+  test('with a sender and a public URL is a complete configuration', () => {
     expect(problemsOf(complete)).toBe('')
     expect(loadConfig({}, complete).mailServer?.host).toBe('mail.example.com')
   })
 
-  test('wants both of them', () => {
+  test('requires both of them', () => {
     const { NCP_SMTP_URL } = complete
     expect(problemsOf({ NCP_SMTP_URL }).split('\n')).toEqual([
       'NCP_SMTP_URL: to send emails, set NCP_MAIL_FROM (mail_from) too',

@@ -67,7 +67,7 @@ describe('each language', () => {
     }
   })
 
-  test('says it in its own words', () => {
+  test('uses its own words', () => {
     const [inEnglish, inGerman] = [everyMail('en'), everyMail('de')]
     for (const [name, { subject, text }] of Object.entries(inEnglish)) {
       const other = inGerman[name]

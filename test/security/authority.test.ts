@@ -52,7 +52,7 @@ function answer(request: Request): Response {
 
 /** @see CVE-2023-38198: acme.sh ran what an authority sent it as the name of a challenge */
 test.each(['../../escaped', '/etc/cron.d/ncp', '..', '.', '', 'a/b', 'a\0b', 'a b', '$(id)', 'a'.repeat(257)])(
-  'the name %j of a challenge gets no file written, and is refused',
+  'a challenge named %j writes no file, and is refused',
   async (name) => {
     token = name
     const { privateKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign'])

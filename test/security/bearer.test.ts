@@ -25,7 +25,7 @@ describe('an Authorization header', () => {
     ['of bytes beyond ASCII', 'Bearer \xff\xfe\x80'],
     ['of 15 KB', `Bearer ${'a'.repeat(15_000)}`],
     ['of 100 KB', `Bearer ${'a'.repeat(100_000)}`],
-  ])('%s opens nothing and stores nothing', async (_, authorization) => {
+  ])('%s gives no access and stores nothing', async (_, authorization) => {
     const before = storedRows(panel)
     const request = `GET /api/v1/auth/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`
     const response = await sendRaw(panel.origin, Buffer.from(request, 'latin1'))
@@ -35,7 +35,7 @@ describe('an Authorization header', () => {
     expect(storedRows(panel)).toEqual(before)
   })
 
-  test('of nearly a good credential is not completed from another header', async () => {
+  test('with an incomplete credential is not completed from another header', async () => {
     const [half, rest] = [key.slice(0, 30), key.slice(30)]
     for (const headers of [
       { authorization: `Bearer ${half}`, 'x-authorization': rest },
@@ -51,7 +51,7 @@ describe('an Authorization header', () => {
 
 /** @see Pterodactyl 1.7.0: a call with an API key left a session behind that outlived the key */
 describe('a call with a key', () => {
-  test('sets no cookie and begins no session', async () => {
+  test('sets no cookie and starts no session', async () => {
     const before = storedRows(panel).sessions
     const answer = await panel.get('/sites', key)
     expect([answer.status, answer.headers.get('set-cookie')]).toEqual([200, null])
@@ -60,7 +60,7 @@ describe('a call with a key', () => {
 })
 
 /** @see RFC 6750 §5.3: tokens in URLs end up in logs and histories */
-test('a login sets no cookie either, and asks that its answer be kept nowhere', async () => {
+test('a login sets no cookie either, and forbids caching of its response', async () => {
   const body = { email: ada.email, password: 'correct horse battery staple' }
   const { status, headers } = await panel.send('POST', '/auth/login', { body })
   expect([status, headers.get('set-cookie'), headers.get('cache-control')]).toEqual([200, null, 'no-store'])

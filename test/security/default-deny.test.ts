@@ -97,7 +97,7 @@ function idOfAdas(path: string): number {
   return adas[prefix] ?? 0
 }
 
-test('the lists in this test name routes that there are', () => {
+test('the lists in this test name existing routes', () => {
   const known = routes.map(nameOf)
   expect([...PUBLIC, ...FOR_KEYS, ...FOR_ENROLLING].filter((name) => !known.includes(name))).toEqual([])
   expect(operations.length).toBeGreaterThan(30)
@@ -129,7 +129,7 @@ describe('without a credential', () => {
     }
   })
 
-  test('a good body and an id that exists change nothing about it', async () => {
+  test('a valid body and an existing id make no difference', async () => {
     const before = storedRows(panel)
     for (const operation of operations.filter(({ isOpen }) => !isOpen)) {
       const id = operation.path.includes('{') ? idOfAdas(operation.path) : 1
@@ -145,7 +145,7 @@ describe('without a credential', () => {
     expect(storedRows(panel)).toEqual(before)
   })
 
-  test('a path that is no route is 404 and tells nothing else', async () => {
+  test('an unknown path is 404 and reveals nothing else', async () => {
     for (const path of [
       '/index.html',
       '/api',
@@ -169,7 +169,7 @@ describe('without a credential', () => {
  * @see GHSA-6888-7f3w-92jx: Pterodactyl acted on a server without asking whose it was
  */
 describe('for another customer', () => {
-  test('every route that takes an id is 403 for what is not theirs, also with a key, and changes nothing', async () => {
+  test('every route that takes an id is 403 for another’s, with a key too, and changes nothing', async () => {
     const key = await panel.key(bob.token)
     const before = storedRows(panel)
     for (const operation of operations.filter(({ path }) => path.includes('{'))) {
@@ -182,7 +182,7 @@ describe('for another customer', () => {
     expect(storedRows(panel)).toEqual(before)
   })
 
-  test('every route that takes an id is 404 for one that nobody has, unless it is an administrator’s', async () => {
+  test('every route that takes an id is 404 for an unknown one, unless it is for administrators', async () => {
     for (const operation of operations.filter(({ path }) => path.includes('{'))) {
       const answer = await send(operation, bob.token, 999_999)
       expect([nameOf(operation), answer.status]).toEqual([nameOf(operation), isOfAdministrators(operation) ? 403 : 404])
@@ -212,7 +212,7 @@ describe('for another customer', () => {
     expect(asked).toBeGreaterThan(2)
   })
 
-  test('no list holds anything that is not theirs, at any page size', async () => {
+  test('no list contains anything of another customer’s, at any page size', async () => {
     const lists = operations.filter(({ method, path }) => method === 'GET' && !path.includes('{'))
     for (const operation of lists) {
       const paged = operation.parameters.some(({ name }) => name === 'limit')
@@ -231,7 +231,7 @@ describe('for another customer', () => {
 
 /** @see CVE-2025-61928, GHSA-99h5-pjcv-gr6v: better-auth skipped the check for one way of asking */
 describe('for a customer', () => {
-  test('every route of administrators is 403, with a JWT and with a key, and changes nothing', async () => {
+  test('every route for administrators is 403, with a JWT and with a key, and changes nothing', async () => {
     const key = await panel.key(bob.token)
     const before = storedRows(panel)
     const administrators = operations.filter(isOfAdministrators)
@@ -269,7 +269,7 @@ describe('for a customer', () => {
 
 /** @see pocket-id#1334, OmniRoute#1353: a key could make and renew keys, and so outlive its own end */
 describe('for an API key', () => {
-  test('every route beyond those for keys is 403, and changes nothing', async () => {
+  test('every route not open to keys is 403, and changes nothing', async () => {
     const key = await panel.key(ada.token, { name: CANARY })
     const before = storedRows(panel)
     for (const operation of operations.filter((operation) => !operation.isOpen)) {
@@ -283,7 +283,7 @@ describe('for an API key', () => {
     expect(storedRows(panel)).toEqual(before)
   })
 
-  test('an administrator’s too manages no credential of its user', async () => {
+  test('an administrator’s key manages no credential of its user either', async () => {
     const key = await panel.key(await panel.admin())
     const sessionOnly = operations.filter(
       (operation) => !operation.isOpen && !isOfAdministrators(operation) && !FOR_KEYS.includes(nameOf(operation)),
@@ -296,8 +296,8 @@ describe('for an API key', () => {
 })
 
 /** @see gitea#6276, directus#24586, Pterodactyl#2791: the second factor was asked for on the pages, and not by the API */
-describe('for a user without the second factor that is required', () => {
-  test('every route but those to enrol is 403, with a JWT and with a key, also for an administrator', async () => {
+describe('for a user without the required second factor', () => {
+  test('every route except those to enrol is 403, with a JWT and with a key, even for an administrator', async () => {
     const [customer, administrator] = [await panel.customer(), await panel.customer('admin')]
     const credentials = [
       customer.token,
@@ -324,7 +324,7 @@ describe('for a user without the second factor that is required', () => {
 })
 
 /** @see RFC 9110 §9.2.1, ASVS V3.5.3: a link, an image or a prefetch must not do anything */
-test('GET and HEAD of every operation store nothing, for whoever asks', async () => {
+test('GET and HEAD of every operation store nothing, for any caller', async () => {
   const admin = (await panel.customer('admin')).token
   const before = storedRows(panel)
   for (const { method, path } of operations.filter((operation) => operation.method === 'GET')) {

@@ -24,7 +24,7 @@ function counted(): number {
 /**
  * @see CVE-2022-44022, GHSA-6f65-4fv2-wwch, GHSA-jq8w-8q2f-ffm9, keycloak#51887: an account showed in the time of an answer
  */
-test('each kind of login costs one hash and one write, and has one answer', async () => {
+test('each kind of login costs one hash and one write, and has the same response', async () => {
   const kinds: [string, string, string][] = [
     ['an unknown address', 'nobody@example.com', PASSWORD],
     ['a wrong password', ada.email, 'wrong password'],

@@ -51,7 +51,7 @@ const TEXTS = [
 ]
 
 describe('a text', () => {
-  test('of any kind is kept and given back as it was sent, in every label', async () => {
+  test('of any kind is stored and returned as it was sent, in every label', async () => {
     for (const text of TEXTS) {
       const made = await panel.post<{ id: number; name: string }>('/auth/api-keys', ada.token, { name: text })
       expect([made.status, made.data.name]).toEqual([201, text])
@@ -64,7 +64,7 @@ describe('a text', () => {
     expect(names.map(({ name }) => name)).toEqual(TEXTS)
   })
 
-  test('in a search stands for itself: no wildcard, no pattern, no SQL', async () => {
+  test('in a search matches itself: no wildcard, no pattern, no SQL', async () => {
     const everybody = (await panel.get<unknown[]>('/admin/users?limit=1000', admin)).data
     for (const text of TEXTS) {
       for (const path of ['/admin/users?email=', '/sites?domain=', '/admin/users?q=']) {
@@ -76,7 +76,7 @@ describe('a text', () => {
     expect((await panel.get('/admin/users?limit=1000', admin)).data).toEqual(everybody)
   })
 
-  test('where an id belongs is 400, and no row is touched', async () => {
+  test('in place of an id is 400, and no row is touched', async () => {
     const before = stored()
     for (const text of [...TEXTS, '1 OR 1=1', '1;--', '1%00', '%2531', '1/../2', '１', '0x1', '1e0']) {
       const path = `/sites/${encodeURIComponent(text)}`
@@ -88,7 +88,7 @@ describe('a text', () => {
     expect(stored()).toEqual(before)
   })
 
-  test('where an email or a domain belongs is refused, before any lookup', async () => {
+  test('in place of an email or a domain is refused, before any lookup', async () => {
     const before = stored()
     for (const text of TEXTS) {
       const login = await panel.post('/auth/login', undefined, { email: `${text}@example.com`, password: PASSWORD })
@@ -100,8 +100,8 @@ describe('a text', () => {
 })
 
 /** @see smtp-relay#238, ASVS V1.3.7, V1.3.11 */
-describe('a mail', () => {
-  test('shows a name or a label as it is, in its body, and has the headers that it always has', async () => {
+describe('an email', () => {
+  test('shows a name or a label as it is, in its body, and keeps its usual headers', async () => {
     const { email, token } = await panel.customer()
     for (const name of ['{{7*7}}', '<%= 7*7 %>', 'a: b', '=?utf-8?q?x?=', 'Bcc: evil@example.org']) {
       expect((await panel.post('/auth/api-keys', token, { name })).status).toBe(201)
@@ -113,7 +113,7 @@ describe('a mail', () => {
     }
   })
 
-  test('can not get a header from a name, since no line break gets into one', async () => {
+  test('gets no header from a name, since no line break is accepted in one', async () => {
     for (const name of [
       'x\r\nBcc: evil@example.org',
       'x\nBcc: evil@example.org',
@@ -132,7 +132,7 @@ describe('a mail', () => {
 })
 
 /** @see ASVS V16.4.1: a line break in what is logged would make a line of its own */
-test('the log holds nothing that a stranger wrote, and so no line of theirs', async () => {
+test('the log contains no text of a stranger, and so no line of theirs', async () => {
   const line = 'x%0a{"level":"info","msg":"admin logged in"}'
   await panel.get(`/${line}`)
   await panel.get(`/sites?${line}`, ada.token)

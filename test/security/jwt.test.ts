@@ -20,7 +20,7 @@ const HEADER = { alg: 'HS256', typ: 'JWT' }
 const forged = (header: object, payload: object = claims) => signed(encode(header), encode(payload))
 const statusWith = async (token: string) => (await panel.get('/auth/me', token)).status
 
-test('signed by hand as the panel signs is taken, so that the refusals below are for their reason', async () => {
+test('signed by hand as the panel signs is accepted, so the refusals below have the stated reason', async () => {
   expect(await statusWith(forged(HEADER))).toBe(200)
 })
 
@@ -40,7 +40,7 @@ test.each<[string, object]>([
 })
 
 /** @see CVE-2026-22817, CVE-2026-22818: Hono took the algorithm from the token */
-test('really signed with another algorithm is refused, whatever key comes with it', async () => {
+test('really signed with another algorithm is refused, whatever key it carries', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const jwk = publicKey.export({ format: 'jwk' })
   const content = `${encode({ alg: 'RS256', typ: 'JWT', jwk })}.${encode(claims)}`
@@ -49,7 +49,7 @@ test('really signed with another algorithm is refused, whatever key comes with i
 })
 
 /** @see RFC 8725 §3.10: headers that name a key are the attacker's input; the key is ours and nothing is fetched */
-test('with headers that name a key of the forger is refused', async () => {
+test('with headers that name a forger’s key is refused', async () => {
   const k = Buffer.alloc(32, 7)
   for (const header of [
     { ...HEADER, jwk: { kty: 'oct', k: k.toString('base64url') } },
@@ -113,7 +113,7 @@ test('in any other form is refused', async () => {
  *
  * @see ASVS V7.4.1
  */
-test('ended at logout is ended in all its spellings', async () => {
+test('ended on logout is ended in all its spellings', async () => {
   const token = await panel.login(ada.email)
   const last = token.at(-1) ?? ''
   const spellings = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']

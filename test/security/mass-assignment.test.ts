@@ -67,7 +67,7 @@ test('a field that an operation does not have is refused by every operation, and
 })
 
 /** @see CyberPanel#1811: an administrator's edit with a blank password left an account without one */
-test('an administrator can not set a password, a blank one least of all', async () => {
+test('an administrator cannot set a password, least of all a blank one', async () => {
   for (const password of ['', null, 'a long enough one']) {
     const answer = await panel.patch(`/admin/users/${ada.id}`, admin, { password })
     expect([answer.status, answer.message]).toEqual([422, 'password: is not a known field'])
@@ -86,7 +86,7 @@ describe('a polluted prototype', () => {
     '[{"__proto__":{"role":"admin"}}]',
   ]
 
-  test('comes of no body, query or header', async () => {
+  test('comes from no body, query or header', async () => {
     for (const rawBody of bodies) {
       for (const { method, path } of operations) {
         const answer = await panel.send(method, fillPath(path, ada.id), { as: admin, rawBody })
@@ -100,7 +100,7 @@ describe('a polluted prototype', () => {
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
-  test('would show in a fresh customer, who is one still', async () => {
+  test('would show in a new customer, who stays one', async () => {
     const carl = await panel.customer()
     const { data } = await panel.get<{ user: { role: string } }>('/auth/me', carl.token)
     expect(data.user.role).toBe('customer')

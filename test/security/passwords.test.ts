@@ -32,7 +32,7 @@ describe('a long password', () => {
   })
 
   /** @see CVE-2013-1443, AwakeMUD#144: a megabyte of password kept the hash busy */
-  test('beyond the longest costs no hash, and a megabyte is not even read', async () => {
+  test('beyond the maximum costs no hash, and a megabyte is not even read', async () => {
     const before = panel.services.passwords.hashed
     expect((await login('x'.repeat(257))).status).toBe(422)
     expect((await login('x'.repeat(60_000))).status).toBe(422)
@@ -53,7 +53,7 @@ test('a password of every printable ASCII character logs in, exactly as it was s
 
 /** @see model-hotel#552: whoever could write a stored hash chose how much memory the next login took */
 describe('a stored hash', () => {
-  test('that asks for more memory or time than any of ours is not computed', async () => {
+  test('that requires more memory or time than any of ours is not computed', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 1 })
     const hash = await passwords.hash('a password')
     for (const costs of ['m=4194304,t=2', 'm=9999999,t=2', 'm=19456,t=99', 'm=19456,t=4294967295']) {
@@ -63,7 +63,7 @@ describe('a stored hash', () => {
     expect(await passwords.verify('a password', 'unknown', async () => hash)).toBe(hash)
   })
 
-  test('of another algorithm lets nobody in', async () => {
+  test('of another algorithm lets no one in', async () => {
     const stored = [
       await Bun.password.hash('a password', { algorithm: 'bcrypt', cost: 4 }),
       await Bun.password.hash('a password', { algorithm: 'argon2i', memoryCost: 8, timeCost: 1 }),
@@ -104,7 +104,7 @@ test('a client that hangs up keeps its place in the queue until its hash is done
 })
 
 /** @see ASVS V15.2.2: what costs much must not be what strangers can use up for all others */
-test('a flood of logins from everywhere keeps out neither who was here before nor who is in', async () => {
+test('a flood of logins from many addresses locks out neither known clients nor sessions', async () => {
   const { passwords } = panel.services
   const home = '203.0.113.77'
   const body = { email: ada.email, password: 'correct horse battery staple' }

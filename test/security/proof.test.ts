@@ -12,18 +12,18 @@ test('every requirement of ASVS 5.0 that applies has one row, with its level', (
   expect(readRows('docs/security/asvs.md').map(({ id, label }) => `${id} ${label}`)).toEqual(required)
 })
 
-test('every failure of others has one row', () => {
+test('every failure of other projects has one row', () => {
   const rows = readRows('docs/security/failures.md')
   expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 72 }, (_, i) => `${i + 1}`))
 })
 
 describe.each(TABLES)('in %s', (table) => {
-  test('each row names a proof, or says in words that it is not met', () => {
+  test('each row names a proof, or says that it is not met', () => {
     const bare = readRows(table).filter(({ tests, files, isUnmet }) => tests.length + files.length === 0 && !isUnmet)
     expect(bare.map(({ id }) => id)).toEqual([])
   })
 
-  test('each test that is named is in its file, and each other proof is there', () => {
+  test('each named test is in its file, and each other proof exists', () => {
     const rows = readRows(table)
     const wrong = rows.flatMap(({ id, tests }) =>
       tests.flatMap((name) => {

@@ -52,7 +52,7 @@ test('a limit counts a thousand parallel requests exactly', async () => {
 
 /** @see better-auth#8067, #9993: two requests with one proof were both believed */
 describe('of requests in parallel', () => {
-  test('to end one session, one says that it did', async () => {
+  test('to end one session, one reports success', async () => {
     const bob = await panel.customer()
     await panel.login(bob.email)
     const { data } = await panel.get<{ id: number; current: boolean }[]>('/auth/sessions', bob.token)
@@ -61,7 +61,7 @@ describe('of requests in parallel', () => {
     expect([count(answers, 200), count(answers, 404)]).toEqual([1, 9])
   })
 
-  test('to log in while the user is being disabled, none has a token that works after it', async () => {
+  test('to log in while the user is being disabled, none yields a token that works afterwards', async () => {
     const bob = await panel.customer()
     const logins = atOnce(10, () =>
       panel.post<{ token: string } | null>('/auth/login', undefined, { email: bob.email, password: PASSWORD }),
@@ -72,7 +72,7 @@ describe('of requests in parallel', () => {
     for (const token of [...tokens, bob.token]) expect((await panel.get('/auth/me', token)).status).toBe(401)
   })
 
-  test('to log in while the password is being changed, none with the old one has a token that works after it', async () => {
+  test('to log in while the password is being changed, none with the old one yields a token that works afterwards', async () => {
     const bob = await panel.customer()
     const change = { current_password: PASSWORD, new_password: 'an altogether different one' }
     const changed = panel.post('/auth/password', bob.token, change)

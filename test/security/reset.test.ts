@@ -20,7 +20,7 @@ const login = ({ email }: Customer, password: string) => panel.post('/auth/login
 
 /** @see CVE-2026-18963, keycloak#51833: the step with the mail could be left out, or taken with another's token */
 describe('the confirmation of a reset', () => {
-  test('sets the password of the one who got the mail, and of nobody who is named beside the token', async () => {
+  test('sets the password of the email’s recipient, and of no user named beside the token', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
     const token = await tokenOf(bob)
     for (const named of [{ email: ada.email }, { user_id: ada.id }, { id: ada.id }, { username: ada.email }]) {
@@ -31,7 +31,7 @@ describe('the confirmation of a reset', () => {
     expect((await login(ada, PASSWORD)).status).toBe(200)
   })
 
-  test('is nothing without the request before it, whatever is sent for the token', async () => {
+  test('does nothing without a prior request, whatever is sent as the token', async () => {
     const ada = await panel.customer()
     const before = storedRows(panel, { except: ['jobs'] })
     for (const token of [
@@ -53,7 +53,7 @@ describe('the confirmation of a reset', () => {
     expect(storedRows(panel, { except: ['jobs'] })).toEqual(before)
   })
 
-  test('takes the token exactly: not in another case, not with a space, not a part of it', async () => {
+  test('requires the exact token: not in another case, not with a space, not a part of it', async () => {
     const ada = await panel.customer()
     const token = await tokenOf(ada)
     for (const other of [
@@ -70,7 +70,7 @@ describe('the confirmation of a reset', () => {
   })
 
   /** @see flask-security#258, LemmyNet#3714, gumroad#4065, Pterodactyl 0.7.9: a reset logged in, around the second factor */
-  test('gives no JWT and sets no cookie', async () => {
+  test('returns no JWT and sets no cookie', async () => {
     const ada = await panel.customer()
     const answer = await confirm({ token: await tokenOf(ada), password: NEW_PASSWORD })
     expect([answer.status, answer.data, answer.headers.get('set-cookie')]).toEqual([200, null, null])
@@ -78,7 +78,7 @@ describe('the confirmation of a reset', () => {
 })
 
 /** @see own-pay#298, veritas-kanban#597, mastodon#12928: whoever was in, stayed in */
-test('a reset ends what a thief of the session could still do, a change of the password by that session included', async () => {
+test('a reset ends everything a thief of the session could still do, even a password change by that session', async () => {
   const ada = await panel.customer()
   const stolen = await panel.login(ada.email)
   await confirm({ token: await tokenOf(ada), password: NEW_PASSWORD })

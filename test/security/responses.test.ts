@@ -59,7 +59,7 @@ describe('every status', () => {
     },
   )
 
-  test('429 carries them too, and when to come back', async () => {
+  test('429 carries them too, with Retry-After', async () => {
     const limited = await startPanel({ limitLogin: 1 })
     await fetch(`${limited.origin}/api/v1/auth/login`, json('', {}))
     const response = await fetch(`${limited.origin}/api/v1/auth/login`, json('', {}))
@@ -79,7 +79,7 @@ describe('Strict-Transport-Security', () => {
     [{ hsts: 'off' }, null],
     [{ tls: false }, null],
     [{ tls: false, hsts: 'subdomains' }, null],
-  ] as const)('with %j is %j, on every answer', async (settings, expected) => {
+  ] as const)('with %j is %j, on every response', async (settings, expected) => {
     const other = await startPanel(settings)
     for (const path of ['/livez', '/api/v1/sites', '/nope', '/api/docs']) {
       const { headers } = await fetch(other.origin + path)
@@ -93,7 +93,7 @@ describe('Strict-Transport-Security', () => {
 describe('a page of another origin', () => {
   const origins = ['https://evil.example', 'null', 'https://localhost.evil.example', 'http://127.0.0.1']
 
-  test.each(origins)('%s is not told that it may read anything', async (origin) => {
+  test.each(origins)('%s gets no permission to read anything', async (origin) => {
     const headers = {
       origin,
       'access-control-request-method': 'POST',
@@ -120,7 +120,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  test('opens no WebSocket', async () => {
+  test('cannot open a WebSocket', async () => {
     const headers = {
       connection: 'Upgrade',
       upgrade: 'websocket',
@@ -158,7 +158,7 @@ describe('the document', () => {
     if (schema.items) yield* names(schema.items)
   }
 
-  test('has a field for a secret only where it is shown this once', () => {
+  test('has a field for a secret only in the one response that shows it', () => {
     for (const { id, answers } of operations) {
       const found = answers.flatMap((schema) => [...names(schema)])
       expect(found.filter((name) => /hash|password|seed|sealed|jti|token_id/.test(name))).toEqual([])
@@ -167,7 +167,7 @@ describe('the document', () => {
     }
   })
 
-  test('names the fields of every object of every answer, to which the harness holds it, but for details of the audit log', () => {
+  test('names the fields of every object of every response, as the harness checks, except details of the audit log', () => {
     function* unnamed(schema: Schema, path: string): Generator<string> {
       if (schema.type === 'object' && Object.keys(schema.properties ?? {}).length === 0) yield path
       for (const [name, child] of Object.entries(schema.properties ?? {})) yield* unnamed(child, `${path}.${name}`)

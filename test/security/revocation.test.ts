@@ -316,10 +316,10 @@ async function askAll(send: typeof sendInHalves, which: (operation: Operation) =
 }
 
 /** @see CWE-367: the rights of a request were decided on when its headers arrived, and the body may take half a minute */
-test('a right that goes while the body arrives is gone for every operation, and nothing is written', async () => {
+test('a right lost while the body arrives is lost for every operation, and nothing is written', async () => {
   expect(await askAll(sendInHalves, ({ body }) => body !== undefined)).toEqual([])
 }, 600_000)
 
-test('a right that goes while a write waits for its turn is gone for every operation, and nothing is written', async () => {
+test('a right lost while a write waits for its turn is lost for every operation, and nothing is written', async () => {
   expect(await askAll(sendIntoQueue, () => true)).toEqual([])
 }, 600_000)

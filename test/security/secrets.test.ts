@@ -70,7 +70,7 @@ describe('a secret', () => {
     await panel.services.outbox.deliver()
   })
 
-  test('is neither in the log nor in the stored files, whatever it came in', () => {
+  test('appears neither in the log nor in the stored files, wherever it was sent', () => {
     const bytes = storedBytes()
     expect(bytes).toContain(ada.email)
     for (const [name, secret] of Object.entries(secrets)) {
@@ -81,7 +81,7 @@ describe('a secret', () => {
     }
   })
 
-  test('is in no error, however its request fails', async () => {
+  test('appears in no error, however its request fails', async () => {
     const secret = 'canary-error-8f3a61'
     const requests: [string, string, object][] = [
       ['POST', '/auth/login', { rawBody: `{"password": "${secret}` }],

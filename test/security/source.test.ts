@@ -31,26 +31,26 @@ const LISTENERS = [
 ]
 
 describe('the program', () => {
-  test('runs no code that it is given, and no other program for whoever asks', () => {
+  test('runs no code from its input, and no other program for its clients', () => {
     expect(filesWith(/\beval\(|new Function\(|node:vm|import\((?!')/)).toEqual([])
     // Nothing of a request, and no secret, can get into the arguments or the environment of a child that there isn't.
     expect(filesWith(/Bun\.spawn|Bun\.\$|child_process/)).toEqual(CHILDREN)
   })
 
-  test('asks no other server for anything, but the mail server and the certificate authority that are configured', () => {
+  test('contacts no other server except the mail server and the configured certificate authority', () => {
     expect(filesWith(/\bfetch\((?!request\))|new WebSocket|node:https?'|Bun\.connect/)).toEqual(OUTBOUND)
     expect(filesWith(/from 'nodemailer'/)).toEqual(['src/mail/mailer.ts'])
   })
 
-  test('writes no SQL by hand that could hold a value', () => {
+  test('contains no hand-written SQL that could hold a value', () => {
     expect(filesWith(/sql\.raw|\.query\(`|\.run\(`|\.exec\(`/)).toEqual([])
   })
 
-  test('uses no broken hash, but the SHA-1 of authenticator apps', () => {
+  test('uses no broken hash, except the SHA-1 of authenticator apps', () => {
     expect(filesWith(/\bmd5\b|\bsha-?1\b/i).filter((file) => !HASHES.includes(file))).toEqual([])
   })
 
-  test('listens at no place but those that are named', () => {
+  test('listens only at the named places', () => {
     expect(filesWith(/Bun\.serve|Bun\.listen|createServer\(/)).toEqual(LISTENERS)
   })
 })
@@ -82,7 +82,7 @@ test.each<[string, (text: string) => unknown]>([
 describe('the dependencies', () => {
   const lock = readFileSync(join(root, 'bun.lock'), 'utf8')
 
-  test('are exact, come with their hash, and run no script when they are installed', () => {
+  test('are exact, come with their checksum, and run no script when installed', () => {
     const { dependencies, devDependencies, trustedDependencies } = JSON.parse(
       readFileSync(join(root, 'package.json'), 'utf8'),
     )

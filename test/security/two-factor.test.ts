@@ -34,7 +34,7 @@ const login = ({ email }: Customer, totp_code: unknown, at: Pick<Panel, 'send'> 
   at.send<{ token: string } | null>('POST', '/auth/login', { body: { email, password: PASSWORD, totp_code } })
 
 /** @see pingvin-share-x GHSA-j679-vp39-qwqq, accounts-js#1227: any code was good enough */
-test('of twenty thousand codes, those of two steps are taken and no other', () => {
+test('of twenty thousand codes, only those of two steps are accepted', () => {
   const secret = newTotpSecret()
   // At the beginning of a step: the next one is taken five seconds early.
   const nowMs = Math.floor(panel.clock.now() / 30_000) * 30_000
@@ -68,13 +68,13 @@ describe('login with 2FA on', () => {
     ['in full-width digits', '１２３４５６', 401],
     ['in SQL', "' OR 1=1--", 401],
     ['with a wildcard', '%', 401],
-  ])('does not take a code that is %s', async (_, code, status) => {
+  ])('refuses a code that is %s', async (_, code, status) => {
     const answer = await login(victim, code)
     expect([answer.status, answer.data]).toEqual([status, null])
   })
 
   /** @see futrx remote#112, payload-totp#74: a right password forgave the wrong codes before it */
-  test('is closed by wrong codes, however often the password before them was right', async () => {
+  test('is closed by wrong codes, however often the password was right before them', async () => {
     const ada = await enrolled()
     setFailures(panel, ada.id, 0)
     for (let i = 1; i <= 3; i++) {
@@ -95,7 +95,7 @@ describe('login with 2FA on', () => {
   })
 
   /** @see payload-totp#74: of many parallel guesses, all read the counter before one wrote it */
-  test('verifies no more of a burst of wrong codes than are left', async () => {
+  test('verifies no more of a burst of wrong codes than the remaining attempts', async () => {
     const ada = await enrolled()
     setFailures(panel, ada.id, 5)
     const from = '198.51.100.78'
@@ -112,7 +112,7 @@ describe('login with 2FA on', () => {
  * @see CVE-2022-25838 (Laravel Fortify), CVE-2026-33473 (Vikunja), CVE-2025-6014 (Vault), CVE-2025-55003 (OpenBao)
  * @see CVE-2025-69197 (Pterodactyl): a code seen over a shoulder was good for another login
  */
-test('a spent code stays spent over a restart of the panel', async () => {
+test('a spent code stays spent across a restart of the panel', async () => {
   const ada = await enrolled()
   const code = codeOf(ada.secret)
   expect((await login(ada, code)).status).toBe(200)
@@ -126,7 +126,7 @@ test('a spent code stays spent over a restart of the panel', async () => {
 })
 
 /** @see HestiaCP#2784: the page that showed the seed could be called by itself */
-test('no operation shows the seed again, once it is in force', async () => {
+test('no operation shows the seed again once it is in force', async () => {
   const ada = await enrolled()
   const { data } = await login(ada, codeOf(ada.secret))
   const token = data?.token ?? ''

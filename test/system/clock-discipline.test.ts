@@ -11,7 +11,7 @@ timex = Timex()
 ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
 print('no' if timex.status & 0x40 else 'yes')`
 
-test('is what Python reads by the same call', () => {
+test('matches what Python reads with the same call', () => {
   const said = Bun.spawnSync(['python3', '-c', PROGRAM]).stdout.toString().trim()
   expect(isClockSynchronised()).toBe(said === 'yes')
 })

@@ -36,7 +36,7 @@ test.each([[['a', 'b', 'c']], [['c', 'b', 'a']], [['b', 'a', 'c']]])('closing %j
   shared.closed()
 })
 
-test('nobody else gets in: whoever asks for the port alone is refused', () => {
+test('no other process gets in: binding the port exclusively is refused', () => {
   const first = serve('a', 0, false)
   const port = first.port ?? 0
   const second = sharePort(port).takeOver(() => serve('b', port, true))

@@ -27,6 +27,6 @@ test.each([
 test.each([
   ['another path', 'GET / HTTP/1.1\r\nHost: panel.example.com\r\nConnection: close\r\n\r\n'],
   ['a path that is none', 'GET //[ HTTP/1.0\r\n\r\n'],
-])('knows nothing of %s', async (_, request) => {
+])('finds nothing at %s', async (_, request) => {
   expect(await sendRaw(origin, request)).toMatch(/^HTTP\/1\.1 404 [\s\S]*\r\n\r\n$/)
 })

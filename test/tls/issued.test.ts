@@ -29,7 +29,7 @@ test('a certificate is renewed in the last third of its life', async () => {
   expect(isRenewalDue(undefined, clock)).toBe(true)
 })
 
-test('an authority that is away is asked after 15 minutes, 30, an hour, and when the operator says so', async () => {
+test('an unreachable authority is retried after 15 minutes, 30, an hour, and when the operator asks', async () => {
   const clock = createTestClock()
   const log = createTestLog()
   const nobody = { NCP_ACME_DOMAINS: 'panel.example.com', NCP_ACME_DIRECTORY: 'https://127.0.0.1:1/dir' }
