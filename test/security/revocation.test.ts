@@ -11,7 +11,14 @@ import { type Customer, PASSWORD } from '../harness/panel.ts'
 
 type Kind = 'JWT' | 'API key'
 type User = Customer & { sessionId: number; key: string; keyId: number }
-type Asked = { user: User; kind: Kind; operation: Operation; path: string; body: object | undefined }
+type Asked = {
+  user: User
+  kind: Kind
+  operation: Operation
+  path: string
+  body: object | undefined
+  headers?: Record<string, string>
+}
 type Refusal = { status: number; error: string | null }
 
 /** What takes a right away: SQL, as another process would write it, about the user and the credential that ask. */
@@ -39,10 +46,14 @@ let admitted = 0
 let queued = 0
 
 const REFUSED = [401, 403, 404]
+const demotion: Taking = {
+  name: 'the user is demoted',
+  sql: ({ user }) => `UPDATE users SET role = 'customer' WHERE id = ${user.id}`,
+}
 const takings: Taking[] = [
   { name: 'the user is disabled', sql: ({ user }) => `UPDATE users SET status = 'disabled' WHERE id = ${user.id}` },
   { name: 'the user is deleted', sql: ({ user }) => `DELETE FROM users WHERE id = ${user.id}` },
-  { name: 'the user is demoted', sql: ({ user }) => `UPDATE users SET role = 'customer' WHERE id = ${user.id}` },
+  demotion,
   { name: 'the credential is deleted', sql: (asked) => `DELETE FROM ${rowOf(asked)}` },
   {
     name: 'the credential has expired',
@@ -197,8 +208,12 @@ function askedOf(operation: Operation, kind: Kind): Asked {
 const credentialOf = ({ user, kind }: Asked) => (kind === 'JWT' ? user.token : user.key)
 
 async function sendWhole(asked: Asked): Promise<Refusal> {
-  const { operation, path, body } = asked
-  const { status, error } = await panel.send(operation.method, path, { as: credentialOf(asked), ...(body && { body }) })
+  const { operation, path, body, headers } = asked
+  const { status, error } = await panel.send(operation.method, path, {
+    as: credentialOf(asked),
+    ...(body && { body }),
+    ...(headers && { headers }),
+  })
   return { status, error }
 }
 
@@ -226,9 +241,15 @@ async function sendInHalves(taking: Taking, asked: Asked): Promise<Refusal> {
   const connection = await openConnection(Number(new URL(panel.origin).port))
   try {
     const before = admitted
+    const headers = Object.entries({
+      Host: 'localhost',
+      Authorization: `Bearer ${credentialOf(asked)}`,
+      'Content-Type': 'application/json',
+      'Content-Length': `${text.length}`,
+      ...asked.headers,
+    }).map(([name, value]) => `${name}: ${value}\r\n`)
     connection.write(
-      `${asked.operation.method} ${asked.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${credentialOf(asked)}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text.slice(0, half)}`,
+      `${asked.operation.method} ${asked.path} HTTP/1.1\r\n${headers.join('')}\r\n${text.slice(0, half)}`,
     )
     await until(() => admitted > before)
     take(taking, asked)
@@ -323,3 +344,18 @@ test('a right lost while the body arrives is lost for every operation, and nothi
 test('a right lost while a write waits for its turn is lost for every operation, and nothing is written', async () => {
   expect(await askAll(sendIntoQueue, () => true)).toEqual([])
 }, 600_000)
+
+// A replay changes nothing, so no transaction proves the caller again: what is read is decided by the guard's caller.
+test('a replay for a user demoted while the body arrives is decided by the new role', async () => {
+  restore()
+  const operation = operations.find((one) => nameOf(one) === 'POST /sites')
+  if (!operation) throw new Error('no operation creates sites')
+  const asked: Asked = {
+    ...askedOf(operation, 'JWT'),
+    user: anna,
+    body: { domain: 'replayed.example', subscription_id: ids['/subscriptions'] },
+    headers: { 'idempotency-key': 'replayed' },
+  }
+  for (const _ of ['created', 'replayed']) expect((await sendWhole(asked)).status).toBe(201)
+  expect(await sendInHalves(demotion, asked)).toEqual({ status: 403, error: 'forbidden' })
+}, 60_000)
