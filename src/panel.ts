@@ -43,9 +43,14 @@ function addFeatures(platform: Module<Platform>) {
 
 /** @throws Error when the data directory, the database or a secret cannot be used */
 export async function openPanel(options: PlatformOptions) {
-  const { services, modules } = addFeatures(await openPlatform(options))
+  // Closed again if a feature throws; the features have nothing in memory to write yet.
+  await using opened = new AsyncDisposableStack()
+  const platform = await openPlatform(options)
+  opened.defer(platform.close)
+  const { services, modules } = addFeatures(platform)
   const tasks = modules.flatMap((module) => module.tasks ?? [])
   const stopTasks = startTasks(tasks)
+  opened.move()
 
   return {
     ...services,

@@ -65,6 +65,8 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
   const storageLog = sparing(log, clock)
   const paths = dataPaths(config.data)
   openDirectory(config.data)
+  // Closed again if a later step throws: its lock keeps every other panel out of the directory.
+  await using opened = new AsyncDisposableStack()
   const store = openStore(paths.database, clock.now(), {
     isNew: !existsSync(paths.totpKey),
     isPanel: panelProcess !== undefined,
@@ -73,6 +75,7 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
     log: storageLog,
     ...(panelProcess && { onLost: panelProcess.onLostDisk }),
   })
+  opened.defer(store.close)
 
   // Not a count, which takes longer with each user.
   const hasUsers = async () => (await store.read.select({ id: users.id }).from(users).limit(1)).length > 0
@@ -112,7 +115,7 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
   let isReady = false
   let certificate: Certificate | undefined
 
-  return {
+  const platform = {
     services: {
       config,
       clock,
@@ -166,6 +169,9 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
     /** Lets emails under way finish for a moment, and closes the database. */
     close: () => closeAll([backups.stop, outbox.stop, store.close]),
   } satisfies Module
+  // Nothing failed: from here on the platform's own `close` closes it.
+  opened.move()
+  return platform
 }
 
 /** Makes the data directory where there is none. @throws Error when it or a secret in it is open to other users of the machine */
