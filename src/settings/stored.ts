@@ -26,6 +26,11 @@ export function createStoredSettings(store: ReadStore) {
     async isTwoFactorRequired(role: Role): Promise<boolean> {
       return requires(await read(), role)
     },
+
+    /** Whether API keys created for self-rotation may use it. In a transaction, ask `isSelfRotationAllowed`. */
+    async allowsSelfRotation(): Promise<boolean> {
+      return (await read()).apiKeySelfRotation
+    },
   }
 }
 
@@ -45,7 +50,7 @@ export async function isCodeRequired(queries: Queries): Promise<boolean> {
   return (await readSettings(queries)).requireCodeForApiKeys
 }
 
-/** Whether API keys created for self-rotation may use it. */
+/** Whether API keys created for self-rotation may use it, as a transaction sees it. */
 export async function isSelfRotationAllowed(queries: Queries): Promise<boolean> {
   return (await readSettings(queries)).apiKeySelfRotation
 }

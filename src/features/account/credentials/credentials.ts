@@ -21,8 +21,8 @@ export type CredentialsOptions = {
   /** Checks signature and claims. @returns the `jti` and `sub`; undefined for a token that is not ours */
   verifyToken(token: string): Promise<{ tokenId: string; userId: number } | Rejection | undefined>
   isTwoFactorRequired: IsTwoFactorRequired
-  /** Whether API keys may rotate themselves at all. */
-  isSelfRotationAllowed(): Promise<boolean>
+  /** Whether API keys created for self-rotation may use it. */
+  allowsSelfRotation(): Promise<boolean>
   /** Called for each use. */
   record(credential: Credential): void
 }
@@ -30,7 +30,7 @@ export type CredentialsOptions = {
 export type Credentials = ReturnType<typeof createCredentials>
 
 export function createCredentials(options: CredentialsOptions) {
-  const { store, clock, verifyToken, isTwoFactorRequired, isSelfRotationAllowed, record } = options
+  const { store, clock, verifyToken, isTwoFactorRequired, allowsSelfRotation, record } = options
   const cache = createVersionCache<Principal>(CACHE_ENTRIES)
 
   async function byToken(token: string): Promise<Principal | Rejection> {
@@ -46,7 +46,7 @@ export function createCredentials(options: CredentialsOptions) {
   async function withoutDormantRight(principal: Principal): Promise<Principal> {
     const { credential } = principal
     if (credential.kind !== 'api_key' || credential.renewableUntil === undefined) return principal
-    if (await isSelfRotationAllowed()) return principal
+    if (await allowsSelfRotation()) return principal
     const { renewableUntil: _, ...rest } = credential
     return { ...principal, credential: rest }
   }

@@ -13,7 +13,7 @@ export function credentialsModule({ store, clock, storedSettings, tokens, storag
     clock,
     verifyToken: tokens.verify,
     isTwoFactorRequired: storedSettings.isTwoFactorRequired,
-    isSelfRotationAllowed: async () => (await storedSettings.read()).apiKeySelfRotation,
+    allowsSelfRotation: storedSettings.allowsSelfRotation,
     record: usage.record,
   })
 
