@@ -50,8 +50,8 @@ export async function makeData(directory: string, { keys, users, sites }: Size):
        SELECT i, (i - 1) % $users + 1, 'Business', 'active', i <= $users, 0, $now, $now FROM n`,
     ).run({ count: subscriptions, users, now })
     db.query(
-      `${numbers} INSERT INTO sites (id, subscription_id, document_root, php_version, status, created_at, updated_at)
-       SELECT i, (i - 1) / $each + 1, '/var/www/site' || i || '.example.com', '8.4', 'active', $now, $now FROM n`,
+      `${numbers} INSERT INTO sites (id, subscription_id, kind, is_enabled, spa, is_deleting, generation, observed_generation, observed, document_root, created_at, updated_at)
+       SELECT i, (i - 1) / $each + 1, 'static', 1, 0, 0, 1, 1, 'serving', '/srv/ncp/site' || i, $now, $now FROM n`,
     ).run({ count: sites, each: SITES_PER_SUBSCRIPTION, now })
     db.query(
       `${numbers} INSERT INTO site_domains (domain, site_id, position) SELECT 'site' || i || '.example.com', i, 0 FROM n`,

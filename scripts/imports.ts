@@ -15,7 +15,7 @@ export const layers = ['core', 'technical', 'service', 'http', 'routes', 'module
 export type Layer = (typeof layers)[number]
 
 const technical = new Set(
-  'backup config crypto data-directory.ts db jobs limiter log mail metrics settings system threads.ts'.split(' '),
+  'backup config crypto data-directory.ts db jobs limiter log mail metrics node settings system threads.ts'.split(' '),
 )
 
 /** @throws Error if the file is in no layer */
@@ -60,6 +60,7 @@ export const rooms = [
   'metrics',
   'db',
   'jobs',
+  'node',
   'mail',
   'config',
   'settings',

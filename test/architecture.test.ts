@@ -189,6 +189,7 @@ const owners: Record<string, string> = {
   'emails.ts': 'features/account/email/',
   'idempotency.ts': 'http/idempotency/',
   'jobs.ts': 'jobs/',
+  'node.ts': 'node/',
   'passwords.ts': 'features/account/password/',
   'proof.ts': 'features/account/proof/',
   'sessions.ts': 'features/account/session/',
@@ -212,6 +213,8 @@ const otherWriters: Record<string, string> = {
   'features/account/proof/second-factor.ts users': 'the last time step of a code',
   'features/account/session/login.ts users': 'the last login, and a hash of today for an old one',
   'features/account/two-factor/two-factor.ts users': 'the second factor',
+  'features/hosting/subscriptions/subscriptions.ts sites':
+    'a suspension changes what the node is to do for each of them',
 }
 
 /** Who else reads a table, and why: each would be a query of another engine or machine, were the owner moved to one. */
@@ -226,9 +229,9 @@ const otherReaders: Record<string, string> = {
   'features/account/proof/confirm-password.ts users': 'the hash that a password is held against',
   'features/account/proof/throttle.ts users': 'whether there is the user at all',
   'features/account/session/sessions.ts users': 'whether it is an administrator who is logged out',
+  'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',
   'features/hosting/subscriptions/subscriptions.ts apiKeys': 'how many go with it',
-  'features/hosting/subscriptions/subscriptions.ts sites': 'how many go with it',
   'features/hosting/subscriptions/subscriptions.ts users': 'whether there is the user at all',
   'settings/stored.ts settings': 'the settings, for everything that depends on them',
 }

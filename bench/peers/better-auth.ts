@@ -8,7 +8,7 @@ import { getMigrations } from 'better-auth/db/migration'
 const [port, directory = ''] = process.argv.slice(2)
 const panel = new Database(join(directory, 'ncp.db'), { readonly: true })
 const sitesOf = panel.prepare<{ created_at: number; updated_at: number }, [number]>(
-  `SELECT s.id, s.subscription_id, d.domain, s.document_root, s.php_version, s.status, s.created_at, s.updated_at
+  `SELECT s.id, s.subscription_id, d.domain, s.document_root, s.kind, s.observed AS status, s.created_at, s.updated_at
    FROM subscriptions b JOIN sites s ON s.subscription_id = b.id JOIN site_domains d ON d.site_id = s.id AND d.position = 0
    WHERE b.user_id = ? AND b.is_default = 1 ORDER BY s.id LIMIT 100`,
 )

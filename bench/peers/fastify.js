@@ -15,7 +15,7 @@ const userOfKey = db.prepare(
 )
 const userById = db.prepare(`SELECT id, role FROM users WHERE id = ? AND status = 'active'`)
 const sitesOf = db.prepare(
-  `SELECT s.id, s.subscription_id, d.domain, s.document_root, s.php_version, s.status, s.created_at, s.updated_at
+  `SELECT s.id, s.subscription_id, d.domain, s.document_root, s.kind, s.observed AS status, s.created_at, s.updated_at
    FROM subscriptions b JOIN sites s ON s.subscription_id = b.id JOIN site_domains d ON d.site_id = s.id AND d.position = 0
    WHERE b.user_id = ? AND b.is_default = 1 ORDER BY s.id LIMIT 100`,
 )

@@ -5,6 +5,7 @@ import { type DiagnosticConfig, diagnosticSettings } from './diagnostics.ts'
 import { type MetricsConfig, metricsSettings } from './metrics.ts'
 import { addressRanges, domainNames, email, httpsUrl, integer, publicUrl, sender, text, trueOrFalse } from './rules.ts'
 import type { Setting } from './setting.ts'
+import { type SitesConfig, sitesSettings } from './sites.ts'
 
 type OwnConfig = {
   data: string
@@ -35,7 +36,7 @@ type OwnConfig = {
   backupDir: string | undefined
 }
 
-export type Config = OwnConfig & BrowserConfig & MetricsConfig & DiagnosticConfig
+export type Config = OwnConfig & BrowserConfig & SitesConfig & MetricsConfig & DiagnosticConfig
 
 const perMinute = integer(1, 1_000_000)
 
@@ -232,6 +233,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     parse: text,
     help: 'directory for backups, created with mode 0700 (default: backups in the data directory)',
   },
+  ...sitesSettings,
   ...metricsSettings,
   ...diagnosticSettings,
 }

@@ -154,7 +154,10 @@ export const timestampOut = () => t.String({ format: 'date-time', examples: ['20
 export const nullable = <Schema extends TSchema>(schema: Schema) => t.Union([schema, t.Null()])
 
 /** In a request: what one of our schemas takes, or null. A TypeBox union has no message for a value that is neither. */
-export function nullableIn<T>(schema: ReturnType<typeof checked<T>>, options: { examples: T[]; description: string }) {
+export function nullableIn<T>(
+  schema: ReturnType<typeof checked<T>>,
+  options: { examples: (T | null)[]; description: string },
+) {
   const { type, isType, rule, obeys } = (schema as unknown as CheckedSchema)[checks]
   return checked<T | null>(
     { anyOf: [schema, t.Null()], ...options },

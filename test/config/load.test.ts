@@ -91,6 +91,8 @@ describe('a value', () => {
       drainDelaySeconds: ['0', 0],
       drainSeconds: ['600', 600],
       backupDir: ['/var/backups/ncp', '/var/backups/ncp'],
+      sitesHost: ['::1', '::1'],
+      sitesPort: ['8080', 8080],
       metricsHost: ['::1', '::1'],
       metricsPort: ['9443', 9443],
       metricsToken: ['t'.repeat(32), 't'.repeat(32)],

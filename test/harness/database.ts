@@ -3,8 +3,8 @@ import { Database, type SQLQueryBindings } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Panel } from './panel.ts'
 
-/** What every request may move: when a credential was last used. */
-const MOVING = new Set(['last_used_at', 'last_seen_at', 'last_login_at'])
+/** What every request may move, when a credential was last used, and a counter that goes on when its row is restored. */
+const MOVING = new Set(['revision', 'last_used_at', 'last_seen_at', 'last_login_at'])
 
 /** What a refused request may write too: that it was refused, and that somebody failed. */
 const RECORDS = [

@@ -104,7 +104,7 @@ describe('an ETag', () => {
     await panel.post('/sites', ada.token, { domain: 'second.example' })
     expect(await etags()).toEqual([list, single] as string[])
     panel.clock.advance(1)
-    await panel.patch(`/sites/${site.id}`, bob.token, { php_version: '8.5' })
+    await panel.patch(`/sites/${site.id}`, bob.token, { spa: true })
     const changed = await etags()
     expect(changed[0]).not.toBe(list)
     expect(changed[1]).not.toBe(single)
@@ -142,24 +142,24 @@ describe('a change with If-Match', () => {
     const path = `/sites/${first.id}`
     const seen = await etagOf(path)
     panel.clock.advance(1)
-    const changed = await patch(path, seen, { php_version: '8.2' })
+    const changed = await patch(path, seen, { public_dir: 'a' })
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, await etagOf(path)])
-    const late = await patch(path, seen, { php_version: '8.3' })
+    const late = await patch(path, seen, { public_dir: 'b' })
     expect([late.status, late.error, late.message]).toEqual([
       412,
       'precondition failed',
       'If-Match: the resource has changed since it was read; read it again',
     ])
     expect((await panel.get(path, ada.token)).data).toEqual(changed.data)
-    expect((await patch(path, changed.headers.get('etag') ?? '', { php_version: '8.3' })).status).toBe(200)
+    expect((await patch(path, changed.headers.get('etag') ?? '', { public_dir: 'b' })).status).toBe(200)
   })
 
   test('succeeds for one of many at once', async () => {
     const path = `/sites/${first.id}`
     const seen = await etagOf(path)
     panel.clock.advance(1)
-    const versions = ['8.2', '8.3', '8.4', '8.5']
-    const answers = await Promise.all(versions.map((php_version) => patch(path, seen, { php_version })))
+    const directories = ['a', 'b', 'c', 'd']
+    const answers = await Promise.all(directories.map((public_dir) => patch(path, seen, { public_dir })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412])
   })
 
@@ -181,7 +181,7 @@ describe('a change with If-Match', () => {
     ['more than we read', 412, (etag) => `${'"x",'.repeat(1000)}${etag}`],
   ])('that names %s is %i', async (_, status, condition) => {
     const path = `/sites/${first.id}`
-    expect((await patch(path, condition(await etagOf(path)), { php_version: '8.4' })).status).toBe(status)
+    expect((await patch(path, condition(await etagOf(path)), { public_dir: 'c' })).status).toBe(status)
   })
 
   test('deletes the version read, and nothing else', async () => {
@@ -217,6 +217,6 @@ describe('a change with If-Match', () => {
     const stranger = await panel.customer()
     expect((await patch('/sites/999999', '"x"', { status: 'active' })).status).toBe(404)
     expect((await patch(`/sites/${first.id}`, '"x"', { status: 'active' }, stranger.token)).status).toBe(403)
-    expect((await patch(`/sites/${first.id}`, '"x"', { php_version: '1' })).status).toBe(422)
+    expect((await patch(`/sites/${first.id}`, '"x"', { public_dir: '/' })).status).toBe(422)
   })
 })

@@ -40,7 +40,7 @@ test('leaves no trace, whatever the resource', async () => {
 /** Of each resource, all that can be changed of it; of settings everything can. */
 const CHANGEABLE: Record<string, string[]> = {
   changeApiKey: ['name', 'expires_at'],
-  changeSite: ['domain', 'aliases', 'php_version', 'status'],
+  changeSite: ['domain', 'aliases', 'kind', 'php_version', 'spa', 'public_dir', 'enabled'],
   changeSubscription: ['is_default'],
   changeAnySubscription: ['user_id', 'name', 'status', 'max_sites', 'is_default'],
   changeUser: ['name', 'role', 'status'],
@@ -70,9 +70,9 @@ test('of names that are only spelled differently leaves no trace', async () => {
 test('with some new values is recorded as those values only', async () => {
   const [path, as] = resources.changeSite ?? ['', '']
   const aliases = ['a.ada.example', 'b.ada.example']
-  await panel.patch(path, as, { domain: 'ada.example', aliases, php_version: '8.4' })
+  await panel.patch(path, as, { domain: 'ada.example', aliases, kind: 'static' })
   expect((await entries())[0]).toMatchObject({ action: 'site.change', details: { aliases_added: aliases } })
-  await panel.patch(path, as, { aliases: ['b.ada.example', 'c.ada.example'], status: 'active' })
+  await panel.patch(path, as, { aliases: ['b.ada.example', 'c.ada.example'], enabled: true })
   expect((await entries())[0]).toMatchObject({
     details: { aliases_added: ['c.ada.example'], aliases_removed: ['a.ada.example'] },
   })

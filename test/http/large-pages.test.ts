@@ -21,9 +21,12 @@ beforeAll(async () => {
       insert('sites', {
         id: site,
         subscription_id: subscription,
-        document_root: '/var/www/x',
-        php_version: '8.4',
-        status: 'active',
+        kind: 'static',
+        is_enabled: 1,
+        spa: 0,
+        is_deleting: 0,
+        generation: 1,
+        observed_generation: 0,
         created_at: 0,
         updated_at: 0,
       })

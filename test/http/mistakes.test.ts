@@ -55,10 +55,10 @@ describe('a body with several mistakes', () => {
 
   test('reports the first wrong item of a list', async () => {
     const aliases = ['fine.example', ...Array(50).fill(7)]
-    const { status, message } = await panel.post('/sites', ada.token, { aliases, php_version: '8.4' })
+    const { status, message } = await panel.post('/sites', ada.token, { aliases, document_root: '/' })
     expect([status, message]).toEqual([
       400,
-      'domain: is required; aliases.1: must be a string; php_version: is not a known field',
+      'domain: is required; aliases.1: must be a string; document_root: is not a known field',
     ])
   })
 })

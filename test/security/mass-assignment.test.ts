@@ -26,6 +26,12 @@ const WANTED: Record<string, unknown> = {
   max_sites: 0,
   is_default: true,
   document_root: '/root',
+  generation: 99,
+  observed_generation: 99,
+  observed: 'serving',
+  is_deleting: true,
+  deployment_id: 1,
+  current_deployment_id: 1,
   created_at: '2020-01-01T00:00:00Z',
   constructor: { prototype: { role: 'admin' } },
 }

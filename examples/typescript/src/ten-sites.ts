@@ -12,5 +12,5 @@ for (let number = 1; number <= 10; number++) {
   const name = `site${number}.${domain}`
   if (present.has(name)) continue
   const { data } = await client.POST('/api/v1/sites', { body: { domain: name } })
-  process.stdout.write(`${data?.data.domain} created, with PHP ${data?.data.php_version}\n`)
+  process.stdout.write(`${data?.data.domain} is ${data?.data.status}\n`)
 }

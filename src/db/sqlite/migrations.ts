@@ -10,6 +10,7 @@ import boundedWork from '../../../drizzle/0007_bounded-work.sql' with { type: 't
 import auditSums from '../../../drizzle/0008_audit-sums.sql' with { type: 'text' }
 import auditHead from '../../../drizzle/0009_audit-head.sql' with { type: 'text' }
 import jobs from '../../../drizzle/0010_jobs.sql' with { type: 'text' }
+import servedSites from '../../../drizzle/0011_served-sites.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   { name: '0008_audit-sums', sql: auditSums },
   { name: '0009_audit-head', sql: auditHead },
   { name: '0010_jobs', sql: jobs },
+  { name: '0011_served-sites', sql: servedSites },
 ]

@@ -1,5 +1,5 @@
-/** Sites and their names. Owner: features/hosting/sites. */
-import { createdAt, id, index, integer, table, text, uniqueIndex, updatedAt } from '../columns.ts'
+/** Sites, their names, deployments and events. Owner: features/hosting/sites. */
+import { createdAt, flag, id, index, integer, table, text, timestamp, uniqueIndex, updatedAt } from '../columns.ts'
 import { subscriptions } from './subscriptions.ts'
 
 export const sites = table(
@@ -9,9 +9,29 @@ export const sites = table(
     subscriptionId: integer('subscription_id')
       .notNull()
       .references(() => subscriptions.id, { onDelete: 'cascade' }),
-    documentRoot: text('document_root').notNull(),
-    phpVersion: text('php_version').notNull(),
-    status: text({ enum: ['active', 'disabled'] }).notNull(),
+    kind: text({ enum: ['static', 'php'] }).notNull(),
+    /** Such as 8.4; null for a static site. */
+    phpVersion: text('php_version'),
+    /** The customer's own switch. */
+    isEnabled: flag('is_enabled').notNull(),
+    /** Whether unknown paths give index.html. */
+    spa: flag('spa').notNull(),
+    /** What is served of a release; null: its directory `public` if it has one, else all of it. */
+    publicDir: text('public_dir'),
+    /** Asked for, and not yet confirmed by the node. */
+    isDeleting: flag('is_deleting').notNull(),
+    /** The deployment to serve; null before the first. No foreign key: deployments refer to sites. */
+    deploymentId: integer('deployment_id'),
+    /** Rises with each change of what the node is to do. */
+    generation: integer().notNull(),
+    /** The generation that the node last reported on; 0 before its first report. */
+    observedGeneration: integer('observed_generation').notNull(),
+    /** What the node saw then; null before its first report. */
+    observed: text({ enum: ['serving', 'suspended', 'disabled', 'failed'] }),
+    /** JSON: why it failed. */
+    failure: text(),
+    /** Absolute, on the node, as reported. */
+    documentRoot: text('document_root'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -31,4 +51,61 @@ export const siteDomains = table(
     position: integer().notNull(),
   },
   (table) => [uniqueIndex('site_domains_site_position').on(table.siteId, table.position)],
+)
+
+/** What happened to a site, for people and for scripts that wait. */
+export const siteEvents = table(
+  'site_events',
+  {
+    id: id(),
+    siteId: integer('site_id')
+      .notNull()
+      .references(() => sites.id, { onDelete: 'cascade' }),
+    /** Such as `site.active`. */
+    kind: text().notNull(),
+    /** The generation of the site at that time. */
+    generation: integer().notNull(),
+    /** JSON, by kind. */
+    details: text().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('site_events_site').on(table.siteId, table.id),
+    index('site_events_created_at').on(table.createdAt),
+  ],
+)
+
+/** Uploaded archives, and what became of them. */
+export const deployments = table(
+  'deployments',
+  {
+    id: id(),
+    siteId: integer('site_id')
+      .notNull()
+      .references(() => sites.id, { onDelete: 'cascade' }),
+    /** Counts a site's deployments, from 1. */
+    number: integer().notNull(),
+    status: text({ enum: ['unpacking', 'ready', 'active', 'superseded', 'failed'] }).notNull(),
+    /** Of the archive, in hex. */
+    sha256: text().notNull(),
+    /** Of the archive. */
+    archiveBytes: integer('archive_bytes').notNull(),
+    /** As unpacked, in bytes; null until then. */
+    bytes: integer(),
+    files: integer(),
+    /** JSON: why it failed. */
+    failure: text(),
+    message: text(),
+    commit: text(),
+    /** The user who uploaded it; kept when the user is deleted. */
+    createdBy: integer('created_by'),
+    /** Whether it is served as soon as it is ready. */
+    activates: flag('activates').notNull(),
+    activatedAt: timestamp('activated_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    uniqueIndex('deployments_site_number').on(table.siteId, table.number),
+    index('deployments_status').on(table.siteId, table.status),
+  ],
 )

@@ -119,7 +119,7 @@ browserTest(
     const path = `/api/v1/sites/${shown[0]?.id}`
     const read = await ask(frontend, path, { headers: { authorization } })
     const changed = await ask(frontend, path, {
-      ...json({ php_version: '8.3' }, { authorization, 'if-match': read?.headers.etag }),
+      ...json({ spa: true }, { authorization, 'if-match': read?.headers.etag }),
       method: 'PATCH',
     })
     expect(changed?.status).toBe(200)

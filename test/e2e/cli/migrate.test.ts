@@ -28,7 +28,7 @@ function firstVersion(): void {
     "INSERT INTO users (id, email, name, role, status, created_at, updated_at) VALUES (7, 'ada@example.com', 'Ada', 'customer', 'active', 1, 1)",
     "INSERT INTO users (id, email, name, role, status, created_at, updated_at) VALUES (8, 'root@example.com', 'Root', 'admin', 'active', 1, 1)",
     "INSERT INTO subscriptions (id, user_id, name, status, is_default, max_sites, created_at, updated_at) VALUES (3, 7, 'Hosting', 'active', 1, 0, 1, 1)",
-    "INSERT INTO sites (id, subscription_id, document_root, php_version, status, created_at, updated_at) VALUES (5, 3, '/srv', '8.3', 'active', 1, 1), (6, 3, '/srv', '8.3', 'active', 1, 1)",
+    "INSERT INTO sites (id, subscription_id, document_root, php_version, status, created_at, updated_at) VALUES (5, 3, '/srv', '8.3', 'active', 1, 1), (6, 3, '/srv', '8.3', 'disabled', 1, 1)",
     "INSERT INTO site_domains VALUES ('a.example', 5, 0), ('b.example', 6, 0), ('www.a.example', 5, 1)",
     `INSERT INTO api_keys (id, user_id, name, key_hash, key_prefix, created_at) VALUES (9, 7, 'Old', '${'c'.repeat(64)}', 'ncp_0123456789abcdef', 1)`,
   ]) {
@@ -79,10 +79,13 @@ test('ncp serve does the same at its start, and then serves the existing data', 
   })
   expect(passwd.exitCode).toBe(0)
   const { data } = await panel.login('ada@example.com', 'correct horse battery staple')
-  const sites = await panel.send<{ domain: string; aliases: string[] }[]>('GET', '/sites', { as: data.token })
-  expect(sites.data.map(({ domain, aliases }) => [domain, aliases])).toEqual([
-    ['a.example', ['www.a.example']],
-    ['b.example', []],
+  type Site = { domain: string; aliases: string[]; kind: string; php_version: null; enabled: boolean; status: string }
+  const sites = await panel.send<Site[]>('GET', '/sites', { as: data.token })
+  // Nothing was served by that version, whatever it said: they are static sites that wait.
+  const waiting = { kind: 'static', php_version: null, status: 'provisioning', generation: 1, observed_generation: 0 }
+  expect(sites.data).toMatchObject([
+    { domain: 'a.example', aliases: ['www.a.example'], enabled: true, ...waiting },
+    { domain: 'b.example', aliases: [], enabled: false, ...waiting },
   ])
   // Nothing is changed under a panel.
   const up = await run('up')

@@ -75,7 +75,7 @@ test('is generated from the served document and compiles', async () => {
 test('creates ten sites despite a low limit, and none twice', async () => {
   const first = await createTen()
   expect([first.exitCode, first.stderr]).toEqual([0, ''])
-  const lines = Array.from({ length: 10 }, (_, index) => `site${index + 1}.example.com created, with PHP 8.4\n`)
+  const lines = Array.from({ length: 10 }, (_, index) => `site${index + 1}.example.com is provisioning\n`)
   expect(first.stdout).toBe(lines.join(''))
   expect(refusals).toBeGreaterThan(0)
   expect(await createTen()).toMatchObject({ exitCode: 0, stdout: '', stderr: '' })
@@ -91,7 +91,7 @@ test('shows the panel’s message about a mistake', async () => {
 test('does not compile with a request that the panel would refuse', async () => {
   const mistakes = [
     `client.POST('/api/v1/sites', { body: { domian: 'a.example' } })`,
-    `client.PATCH('/api/v1/sites/{id}', { params: { path: { id: 1 } }, body: { php_version: '5.6' } })`,
+    `client.PATCH('/api/v1/sites/{id}', { params: { path: { id: 1 } }, body: { kind: 'ruby' } })`,
     `client.GET('/api/v1/sights', {})`,
   ]
   const lines = [`import { connect } from './client.js'`, `const client = connect('', '')`, ...mistakes]

@@ -2,9 +2,26 @@
 import { t } from 'elysia'
 import { AppError } from '../../../core/errors.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
-import { choice, closed, idIn, idOut, integerText, list, text, timestampOut, toInteger } from '../../../http/schema.ts'
+import {
+  choice,
+  closed,
+  flag,
+  idIn,
+  idOut,
+  integerOut,
+  integerText,
+  list,
+  nullable,
+  nullableIn,
+  text,
+  timestampOut,
+  toInteger,
+} from '../../../http/schema.ts'
+import type { Failure } from '../../../node/protocol.ts'
 import { normalizeDomain } from './domain.ts'
-import { type NewSite, PHP_VERSIONS, type Site, type SiteChanges, type SiteFilter, type SiteRef } from './sites.ts'
+import { type ServedBy, urlsOf } from './serving.ts'
+import type { NewSite, Site, SiteChanges, SiteFilter, SiteRef } from './sites.ts'
+import { STATUSES, statusOf } from './status.ts'
 
 const NAME_LENGTH = { minLength: 1, maxLength: 253 }
 /** Long enough for a name in its own script, although punycode is longer. */
@@ -19,19 +36,50 @@ const domainName = () =>
     obeys: (value) => normalizeDomain(value) !== undefined,
   })
 const aliases = () => list(domainName(), { maxItems: 100, examples: [['example.com']] })
-const status = () => choice(['active', 'disabled'])
-const phpVersion = () => choice(PHP_VERSIONS)
+const kind = () => choice(['static', 'php'])
+const phpVersion = () =>
+  nullableIn(
+    text({
+      maxLength: 8,
+      rule: 'must be a PHP version, such as 8.4',
+      obeys: (value) => /^\d{1,2}\.\d{1,2}$/.test(value),
+    }),
+    { examples: [null], description: 'One that is installed on the node, such as 8.4; null for a static site' },
+  )
+const spa = () => flag('Whether paths without a file give `index.html`')
+/** Plain names only: it becomes a path on the node. */
+const publicDir = () =>
+  nullableIn(
+    text({
+      minLength: 1,
+      maxLength: 255,
+      rule: 'must be a relative directory, such as public or web/dist, or . for the whole release',
+      obeys: (value) => value === '.' || /^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/.test(value),
+    }),
+    {
+      examples: ['public'],
+      description: 'The directory of a release that is served; null: `public` if there is one, else the whole release',
+    },
+  )
 
 export const CreateSite = closed({
   domain: domainName(),
   aliases: t.Optional(aliases()),
+  kind: t.Optional(kind()),
+  php_version: t.Optional(phpVersion()),
+  spa: t.Optional(spa()),
+  public_dir: t.Optional(publicDir()),
   subscription_id: t.Optional(idIn([1])),
 })
 export const ChangeSite = closed({
   domain: t.Optional(domainName()),
   aliases: t.Optional(aliases()),
+  kind: t.Optional(kind()),
   php_version: t.Optional(phpVersion()),
-  status: t.Optional(status()),
+  spa: t.Optional(spa()),
+  public_dir: t.Optional(publicDir()),
+  enabled: t.Optional(flag('False stops serving the site')),
+  status: t.Optional(choice(['active', 'disabled'], 'An older spelling of `enabled`')),
 })
 export const siteFilter = {
   subscription_id: t.Optional(integerText({ description: 'The subscription; absent means the default one' })),
@@ -49,27 +97,78 @@ export const SiteModel = t.Object(
     subscription_id: idOut(),
     domain: t.String({ examples: ['www.example.com'], description: 'Lower-case, international names in punycode' }),
     aliases: t.Array(t.String({ examples: ['example.com'] })),
-    document_root: t.String({ examples: ['/var/www/www.example.com'] }),
-    php_version: phpVersion(),
-    status: status(),
+    kind: kind(),
+    php_version: nullable(t.String({ examples: ['8.4'] })),
+    spa: t.Boolean(),
+    public_dir: nullable(t.String({ examples: ['public'] })),
+    enabled: t.Boolean({ description: "The customer's own switch" }),
+    status: choice(STATUSES, 'As observed by the node, and never set'),
+    status_reason: nullable(t.String({ examples: ['The subscription is suspended'] })),
+    failure: nullable(
+      t.Object(
+        {
+          code: t.String({ examples: ['name_unreachable'] }),
+          message: t.String(),
+          retryable: t.Boolean({ description: 'Whether the node tries again by itself' }),
+          retry_at: nullable(timestampOut()),
+        },
+        { additionalProperties: false, description: 'Why the status is `failed`' },
+      ),
+    ),
+    generation: integerOut({ minimum: 1, examples: [2], description: 'Rises with each change of the site' }),
+    observed_generation: integerOut({
+      minimum: 0,
+      examples: [2],
+      description:
+        'The generation that the status is about; a change is in progress while it is less than `generation`',
+    }),
+    urls: t.Array(t.String(), { description: 'Of the domain, then of the aliases; empty while nothing serves sites' }),
+    document_root: nullable(
+      t.String({ examples: ['/var/lib/ncp/sites/7'], description: 'On the node; null until it has reported' }),
+    ),
+    current_deployment_id: nullable(integerOut({ minimum: 1, examples: [31] })),
+    serving: t.Object(
+      {
+        driver: nullable(choice(['embedded'], 'What serves the site; null if nothing does')),
+        node_id: nullable(integerOut({ minimum: 1, examples: [1] })),
+      },
+      { additionalProperties: false },
+    ),
     created_at: timestampOut(),
     updated_at: timestampOut(),
   },
   { additionalProperties: false, title: 'Site' },
 )
 
-export function toSite(site: Site) {
+/** How a site is shown, by who serves it. */
+export function toSite(site: Site, servedBy: ServedBy) {
+  const { status, reason, failure } = statusOf(site, servedBy)
   return {
     id: site.id,
     subscription_id: site.subscriptionId,
     domain: site.domain,
     aliases: site.aliases,
-    document_root: site.documentRoot,
+    kind: site.kind,
     php_version: site.phpVersion,
-    status: site.status,
+    spa: site.spa,
+    public_dir: site.publicDir,
+    enabled: site.isEnabled,
+    status,
+    status_reason: reason,
+    failure: failure && toFailure(failure),
+    generation: site.generation,
+    observed_generation: site.observedGeneration,
+    urls: urlsOf([site.domain, ...site.aliases], servedBy),
+    document_root: site.documentRoot,
+    current_deployment_id: site.deploymentId,
+    serving: { driver: servedBy.driver, node_id: null },
     created_at: formatTimestamp(site.createdAt),
     updated_at: formatTimestamp(site.updatedAt),
   }
+}
+
+function toFailure({ code, message, retryable, retryAt }: Failure) {
+  return { code, message, retryable, retry_at: retryAt === null ? null : formatTimestamp(retryAt) }
 }
 
 /**
@@ -78,14 +177,15 @@ export function toSite(site: Site) {
  * @throws AppError `bad_request` when the two differ, since either could be the mistake
  */
 export function toNewSite(
-  { domain, aliases = [], subscription_id: inBody }: typeof CreateSite.static,
+  { subscription_id: inBody, ...body }: typeof CreateSite.static,
   query: { subscription_id?: string },
 ): NewSite {
   const inQuery = query.subscription_id === undefined ? undefined : toInteger(query.subscription_id)
   if (inBody !== undefined && inQuery !== undefined && inBody !== inQuery) {
     throw new AppError('bad_request', 'subscription_id: must be the same in the query and the body')
   }
-  return { domain, aliases, subscriptionId: inBody ?? inQuery }
+  const { domain, aliases = [], kind, php_version: phpVersion = null, spa = false, public_dir: publicDir = null } = body
+  return { domain, aliases, kind, phpVersion, spa, publicDir, subscriptionId: inBody ?? inQuery }
 }
 
 export function toSiteFilter(query: { subscription_id?: string; domain?: string }): SiteFilter {
@@ -99,7 +199,21 @@ export function toSiteRef({ params, query }: { params: { id: string }; query: { 
   return { id: toInteger(params.id), subscriptionId: id === undefined ? undefined : toInteger(id) }
 }
 
-/** From API names to the service's; absent fields stay absent. */
-export function toSiteChanges({ php_version: phpVersion, ...same }: typeof ChangeSite.static): SiteChanges {
-  return { ...same, ...(phpVersion !== undefined && { phpVersion }) }
+/**
+ * From API names to the service's; absent fields stay absent.
+ *
+ * @throws AppError `validation_error` when `enabled` and `status` contradict each other
+ */
+export function toSiteChanges(body: typeof ChangeSite.static): SiteChanges {
+  const { php_version: phpVersion, public_dir: publicDir, enabled, status, ...same } = body
+  if (enabled !== undefined && status !== undefined && enabled !== (status === 'active')) {
+    throw new AppError('validation_error', 'status: contradicts enabled; send enabled alone')
+  }
+  const isEnabled = enabled ?? (status === undefined ? undefined : status === 'active')
+  return {
+    ...same,
+    ...(phpVersion !== undefined && { phpVersion }),
+    ...(publicDir !== undefined && { publicDir }),
+    ...(isEnabled !== undefined && { isEnabled }),
+  }
 }

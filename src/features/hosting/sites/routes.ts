@@ -28,7 +28,8 @@ import {
   toSiteFilter,
   toSiteRef,
 } from './model.ts'
-import type { Sites } from './sites.ts'
+import type { Serving } from './serving.ts'
+import type { Site, Sites } from './sites.ts'
 
 const sitesQuery = closed({ ...siteFilter, ...siteSearch, ...pageQuery })
 
@@ -52,7 +53,7 @@ const operations = {
     id: 'createSite',
     summary: 'Create a site',
     description:
-      'Creates the site in the named subscription, or in the default one, up to its limit. Send `subscription_id` in the query or in the body; in both, it must be the same. An administrator must name one.',
+      'Creates the site in the named subscription, or in the default one, up to its limit. It is `provisioning` until its node has seen it served. Send `subscription_id` in the query or in the body; in both, it must be the same. An administrator must name one.',
     scope: 'sites:write',
     keepsToSubscription: true,
     tag,
@@ -99,17 +100,27 @@ const operations = {
     params: idParams('Site id'),
     query: closed(siteFilter),
     takesIfMatch: true,
-    data: t.Null(),
-    message: 'Site deleted',
+    description:
+      'Its names are free once it is gone, which `GET` tells with 404; until then it is `deleting`. In a suspended subscription, only an administrator can delete a site.',
+    data: SiteModel,
+    message: 'Site deletion started',
     errors: ['forbidden', 'not_found', 'conflict'],
   }),
 }
 
-export type SiteRoutesOptions = { guard: Guard; sites: Sites; pages: PageCache; answerOnce: AnswerOnce }
+export type SiteRoutesOptions = {
+  guard: Guard
+  sites: Sites
+  serving: Serving
+  pages: PageCache
+  answerOnce: AnswerOnce
+}
 
-export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOptions) {
+export function siteRoutes({ guard, sites, serving, pages, answerOnce }: SiteRoutesOptions) {
+  const shown = (site: Site) => toSite(site, serving.current())
+
   async function readPage(caller: Caller, query: typeof sitesQuery.static): Promise<SentPage> {
-    return representPage(await sites.list(caller, toSiteFilter(query), pageOfQuery(query)), toSite)
+    return representPage(await sites.list(caller, toSiteFilter(query), pageOfQuery(query)), shown)
   }
 
   function listSites({ caller, query, context }: Call<typeof operations.listSites>) {
@@ -126,24 +137,24 @@ export function siteRoutes({ guard, sites, pages, answerOnce }: SiteRoutesOption
       { caller, context, query, body },
       (conclude) => sites.create(caller, newSite, conclude),
       {
-        toData: toSite,
+        toData: shown,
         requireVisible: ({ subscription_id }) => sites.requireSubscription(caller, subscription_id),
       },
     )
   }
 
   const getSite = async ({ caller, params, query, context }: Call<typeof operations.getSite>) =>
-    sendResource(context, toSite(await sites.find(caller, toSiteRef({ params, query }))))
+    sendResource(context, shown(await sites.find(caller, toSiteRef({ params, query }))))
 
   async function changeSite({ caller, context, params, query, body }: Call<typeof operations.changeSite>) {
     const ref = toSiteRef({ params, query })
-    const site = await sites.change(caller, ref, toSiteChanges(body), preconditionOf(context, toSite))
-    return sendChanged(context, toSite(site), operations.changeSite.message)
+    const site = await sites.change(caller, ref, toSiteChanges(body), preconditionOf(context, shown))
+    return sendChanged(context, shown(site), operations.changeSite.message)
   }
 
   async function deleteSite({ caller, context, params, query }: Call<typeof operations.deleteSite>) {
-    await sites.remove(caller, toSiteRef({ params, query }), preconditionOf(context, toSite))
-    return envelope(null, operations.deleteSite.message)
+    const site = await sites.remove(caller, toSiteRef({ params, query }), preconditionOf(context, shown))
+    return envelope(shown(site), operations.deleteSite.message)
   }
 
   return new Elysia({ prefix: '/sites' })

@@ -1,40 +1,55 @@
-/** Sites: a domain, its aliases and its document root, within a subscription and its limit. */
-import { and, asc, eq, gt } from 'drizzle-orm'
+/** Sites: names and what is served under them, within a subscription and its limit. A node makes it so, and reports. */
+import { asc, eq } from 'drizzle-orm'
 import type { Actor, Caller, Operator } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { nextTurn } from '../../../core/next-turn.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
-import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
+import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
+import { desired } from '../../../node/desired-states.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
+import { recordEvent } from './events.ts'
+import { requireActive, requireRoom } from './limit.ts'
 import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
+import { runtimeOf } from './runtime.ts'
+import type { Serving } from './serving.ts'
 
 type SiteRow = typeof sites.$inferSelect
 
 export type Site = SiteRow & SiteNames
 
-export const PHP_VERSIONS = ['8.2', '8.3', '8.4', '8.5'] as const
-const DEFAULT_PHP_VERSION = '8.4'
-/** Sites that one statement counts. */
-const COUNT_STEP = 20_000
+type Kind = SiteRow['kind']
 
 /** A site, and the subscription it must be in if the request names one. */
 export type SiteRef = { id: number; subscriptionId: number | undefined }
 export type SiteFilter = { subscriptionId?: number; domain?: string }
-export type NewSite = SiteNames & { subscriptionId: number | undefined }
+export type NewSite = SiteNames & {
+  subscriptionId: number | undefined
+  /** Undefined: `php` if a version is named, else `static`. */
+  kind: Kind | undefined
+  /** Null for a PHP site: the newest that is installed. */
+  phpVersion: string | null
+  spa: boolean
+  publicDir: string | null
+}
 export type SiteChanges = {
   domain?: string
   aliases?: string[]
-  phpVersion?: (typeof PHP_VERSIONS)[number]
-  status?: 'active' | 'disabled'
+  kind?: Kind
+  phpVersion?: string | null
+  spa?: boolean
+  publicDir?: string | null
+  isEnabled?: boolean
 }
+
+/** What a new site is to be. */
+type Wanted = SiteNames & Pick<SiteRow, 'kind' | 'phpVersion' | 'spa' | 'publicDir'>
 
 export type SitesOptions = {
   store: ReadStore
@@ -42,12 +57,13 @@ export type SitesOptions = {
   audit: RecordAudit
   writeAs: WriteAs
   scope: SubscriptionScope
+  serving: Serving
 }
 
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, scope } = options
+  const { store, clock, audit, writeAs, scope, serving } = options
 
   /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
   async function findVisible(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
@@ -67,8 +83,10 @@ export function createSites(options: SitesOptions) {
     return { site, subscription }
   }
 
-  async function insert(tx: Queries, actor: Actor, subscription: Subscription, domains: SiteNames): Promise<Site> {
+  async function insert(tx: Queries, actor: Actor, subscription: Subscription, wanted: Wanted): Promise<Site> {
     const { id: subscriptionId, userId: ownerId } = subscription
+    const { domain, aliases, ...content } = wanted
+    const domains = { domain, aliases }
     await requireRoom(tx, subscription)
     const now = clock.now()
     const row = await one(
@@ -76,15 +94,19 @@ export function createSites(options: SitesOptions) {
         .insert(sites)
         .values({
           subscriptionId,
-          documentRoot: documentRootOf(domains.domain),
-          phpVersion: DEFAULT_PHP_VERSION,
-          status: 'active',
+          ...content,
+          isEnabled: true,
+          isDeleting: false,
+          generation: 1,
+          observedGeneration: 0,
           createdAt: now,
           updatedAt: now,
         })
         .returning(),
     )
     await insertDomains(tx, row.id, domains)
+    await desired.announce(tx, subscriptionId)
+    await recordEvent(tx, { site: row, kind: 'site.created', details: domains, at: now })
     await audit(tx, actor, {
       action: 'site.create',
       accountId: ownerId,
@@ -92,6 +114,14 @@ export function createSites(options: SitesOptions) {
       details: { subscriptionId, ...domains },
     })
     return { ...row, ...domains }
+  }
+
+  function named(domain: string, aliases: string[]): SiteNames {
+    const names = normalizeNames(domain, aliases)
+    if (serving.isOwnName(names.domain)) throw new AppError('conflict', "domain: is the panel's own name")
+    const position = names.aliases.findIndex(serving.isOwnName)
+    if (position !== -1) throw new AppError('conflict', `aliases.${position}: is the panel's own name`)
+    return names
   }
 
   return {
@@ -120,12 +150,14 @@ export function createSites(options: SitesOptions) {
      * @throws AppError `validation_error`, `not_found`, `forbidden`, and `conflict` for a domain that is taken, a
      * suspended subscription or a reached limit
      */
-    async create(caller: Caller, { subscriptionId, ...names }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
-      const domains = normalizeNames(names.domain, names.aliases)
+    async create(caller: Caller, { subscriptionId, ...site }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
+      const { spa, publicDir } = site
+      const names = named(site.domain, site.aliases)
       return writeAs(caller, async (tx, caller) => {
         const subscription = await scope.resolve(tx, caller, subscriptionId)
         if (!subscription) throw new AppError('bad_request', 'subscription_id: is required for administrators')
-        const created = await insert(tx, caller, subscription, domains)
+        const runtime = runtimeOf(serving.current(), site.kind, site.phpVersion)
+        const created = await insert(tx, caller, subscription, { ...names, ...runtime, spa, publicDir })
         await conclude?.(tx, created)
         return created
       })
@@ -133,33 +165,53 @@ export function createSites(options: SitesOptions) {
 
     /** For the command line. @throws AppError `validation_error`, `not_found`, `conflict` */
     async createFor(actor: Operator, subscriptionId: number, names: SiteNames): Promise<Site> {
-      const domains = normalizeNames(names.domain, names.aliases)
-      return writeAs(actor, async (tx, actor) => insert(tx, actor, await scope.find(tx, subscriptionId), domains))
+      const wanted: Wanted = {
+        ...named(names.domain, names.aliases),
+        kind: 'static',
+        phpVersion: null,
+        spa: false,
+        publicDir: null,
+      }
+      return writeAs(actor, async (tx, actor) => insert(tx, actor, await scope.find(tx, subscriptionId), wanted))
     },
 
     /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict`, `precondition_failed` */
     async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
       return writeAs(caller, async (tx, caller) => {
-        const { domain, aliases, ...rest } = changes
+        const { domain, aliases, kind, phpVersion, ...rest } = changes
         const { site: before, subscription } = await findVisible(caller, ref, tx)
         precondition?.(before)
         const { id } = before
         requireActive(subscription)
-        const domains = normalizeNames(domain ?? before.domain, aliases ?? before.aliases)
+        if (before.isDeleting) throw new AppError('conflict', 'The site is being deleted')
+        const domains = named(domain ?? before.domain, aliases ?? before.aliases)
+        const runtime =
+          kind === undefined && phpVersion === undefined
+            ? {}
+            : runtimeOf(
+                serving.current(),
+                // A version alone makes it a PHP site, as it does a new one.
+                kind ?? (typeof phpVersion === 'string' ? undefined : before.kind),
+                phpVersion ?? (kind === 'static' ? null : before.phpVersion),
+              )
         const renaming = nameChanges(before, domains)
-        const details = { ...renaming, ...differences(before, rest) }
+        const { isEnabled, ...other } = differences(before, { ...runtime, ...rest })
+        const details = { ...renaming, ...other, ...(isEnabled !== undefined && { enabled: isEnabled }) }
         if (changesNothing(details)) return before
         if (!changesNothing(renaming)) {
           await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
           await insertDomains(tx, id, domains)
         }
+        const now = clock.now()
         const row = await one(
           tx
             .update(sites)
-            .set({ ...rest, documentRoot: documentRootOf(domains.domain), updatedAt: clock.now() })
+            .set({ ...runtime, ...rest, generation: before.generation + 1, updatedAt: now })
             .where(eq(sites.id, id))
             .returning(),
         )
+        await desired.announce(tx, row.subscriptionId)
+        await recordEvent(tx, { site: row, kind: 'site.changed', details, at: now })
         await audit(tx, caller, {
           action: 'site.change',
           accountId: subscription.userId,
@@ -170,57 +222,48 @@ export function createSites(options: SitesOptions) {
       })
     },
 
-    /** @throws AppError `not_found`, `forbidden`, `precondition_failed`, `conflict` in a suspended subscription */
-    async remove(caller: Caller, ref: SiteRef, precondition?: Precondition<Site>): Promise<void> {
-      await writeAs(caller, async (tx, caller) => {
+    /**
+     * Starts deleting a site. One that no node can have seen is gone at once; another is once its node has removed it, and
+     * its names are free then. Deleting it a second time changes nothing.
+     *
+     * @returns the site as it was left
+     * @throws AppError `not_found`, `forbidden`, `precondition_failed`, and `conflict` in a suspended subscription, for
+     * all but administrators
+     */
+    async remove(caller: Caller, ref: SiteRef, precondition?: Precondition<Site>): Promise<Site> {
+      return writeAs(caller, async (tx, caller) => {
         const { site, subscription } = await findVisible(caller, ref, tx)
         precondition?.(site)
-        requireActive(subscription)
+        if (caller.role !== 'admin') requireActive(subscription)
+        if (site.isDeleting) return site
         const { id, subscriptionId, domain } = site
-        await tx.delete(sites).where(eq(sites.id, id))
+        const now = clock.now()
+        const change = { isDeleting: true, generation: site.generation + 1, updatedAt: now }
+        if (await isUnseen(tx, site)) await tx.delete(sites).where(eq(sites.id, id))
+        else {
+          await tx.update(sites).set(change).where(eq(sites.id, id))
+          await recordEvent(tx, { site: { ...site, ...change }, kind: 'site.deleting', at: now })
+        }
+        await desired.announce(tx, subscriptionId)
         await audit(tx, caller, {
           action: 'site.delete',
           accountId: subscription.userId,
           target: { type: 'site', id },
           details: { subscriptionId, domain },
         })
+        return { ...site, ...change }
       })
     },
   }
 }
 
-/** Follows the domain, which is unique: if it stayed, the domain's next owner would get the same directory. */
-function documentRootOf(domain: string): string {
-  return `/var/www/${domain}`
-}
-
-/** @throws AppError `conflict` */
-function requireActive({ status }: Subscription): void {
-  if (status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
-}
-
-/** In the transaction that adds the site, so that parallel requests cannot pass the limit together. */
-async function requireRoom(tx: Queries, subscription: Subscription): Promise<void> {
-  requireActive(subscription)
-  const { id, maxSites } = subscription
-  if (maxSites === 0 || !(await hasAsMany(tx, id, maxSites))) return
-  throw new AppError('conflict', `The subscription's limit of ${maxSites} sites is reached`)
-}
-
-/** Counts in steps, so that a subscription with a million sites holds up only writers. */
-async function hasAsMany(tx: Queries, subscriptionId: number, count: number): Promise<boolean> {
-  let last = 0
-  for (let missing = count; missing > 0; missing -= COUNT_STEP) {
-    const [site] = await tx
-      .select({ id: sites.id })
-      .from(sites)
-      .where(and(eq(sites.subscriptionId, subscriptionId), gt(sites.id, last)))
-      .orderBy(asc(sites.id))
-      .limit(1)
-      .offset(Math.min(missing, COUNT_STEP) - 1)
-    if (!site) return false
-    last = site.id
-    if (missing > COUNT_STEP) await nextTurn()
-  }
-  return true
+/** Whether no node has reported on a site, and none has anything to unpack for it. */
+async function isUnseen(tx: Queries, site: Site): Promise<boolean> {
+  if (site.observedGeneration > 0) return false
+  const [deployment] = await tx
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(eq(deployments.siteId, site.id))
+    .limit(1)
+  return deployment === undefined
 }

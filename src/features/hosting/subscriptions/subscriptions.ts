@@ -1,5 +1,5 @@
 /** Subscriptions: what a customer's sites belong to, with a limit. */
-import { and, asc, eq, gt, type SQL } from 'drizzle-orm'
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Actor, Caller } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -14,6 +14,7 @@ import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { apiKeys, sites, subscriptions, users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
+import { desired } from '../../../node/desired-states.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { Notify } from '../../account/notices.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -178,6 +179,13 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
           .update(subscriptions)
           .set({ ...changes, isDefault, updatedAt: clock.now() })
           .where(eq(subscriptions.id, id))
+        if (changes.status !== undefined) {
+          await tx
+            .update(sites)
+            .set({ generation: sql`${sites.generation} + 1` })
+            .where(eq(sites.subscriptionId, id))
+          await desired.announce(tx, id)
+        }
         // A customer with subscriptions always has a default: either of the two users may lack one now.
         await ensureDefault(tx, before.userId)
         await ensureDefault(tx, userId)

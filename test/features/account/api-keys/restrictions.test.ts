@@ -265,7 +265,7 @@ describe('a key that is bound to a subscription', () => {
     const key = await panel.key(ada.token, { subscription_id: second })
     const { data: site } = await panel.post<Site>('/sites', key, { domain: 'bound.example' })
     expect(site.subscription_id).toBe(second)
-    expect((await panel.patch(`/sites/${site.id}`, key, { php_version: '8.5' })).status).toBe(200)
+    expect((await panel.patch(`/sites/${site.id}`, key, { spa: true })).status).toBe(200)
     expect((await panel.delete(`/sites/${site.id}`, key)).status).toBe(200)
   })
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { usePanel } from '../../../harness/panel.ts'
 
-type Site = { id: number; domain: string; aliases: string[]; document_root: string }
+type Site = { id: number; domain: string; aliases: string[] }
 
 const RULE = 'must be a full domain name, such as www.example.com'
 
@@ -37,7 +37,7 @@ describe('a domain', () => {
     [`${'a.'.repeat(126)}a`, `${'a.'.repeat(126)}a`],
   ])('%s is stored as %s', async (domain, kept) => {
     const { status, data } = await create({ domain })
-    expect([status, data.domain, data.document_root]).toEqual([201, kept, `/var/www/${kept}`])
+    expect([status, data.domain]).toEqual([201, kept])
     expect((await panel.get<Site>(`/sites/${data.id}`, ada.token)).data.domain).toBe(kept)
   })
 
@@ -230,16 +230,6 @@ describe('a name on this server', () => {
     expect(other.domain).toBe('www.given.example')
     await panel.delete(`/sites/${site.id}`, ada.token)
     expect((await create({ domain: 'given.example' })).status).toBe(201)
-  })
-
-  test('never leads two sites to one directory', async () => {
-    const { data: site } = await create({ domain: 'moving.example' })
-    const { data: moved } = await panel.patch<Site>(`/sites/${site.id}`, ada.token, { domain: 'moved.example' })
-    const bob = await panel.customer()
-    await panel.subscription(bob.id)
-    const { status, data: successor } = await create({ domain: 'moving.example' }, bob.token)
-    expect([status, successor.document_root]).toEqual([201, '/var/www/moving.example'])
-    expect(moved.document_root).toBe('/var/www/moved.example')
   })
 
   test.each<[string, (n: number) => object]>([

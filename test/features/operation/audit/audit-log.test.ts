@@ -93,7 +93,7 @@ describe('an entry', () => {
     const key = (await panel.post<{ id: number }>('/auth/api-keys', bob.token, { name: 'Bobs' })).data.id
     await panel.login(bob.email)
     for (const [method, path, as, body] of [
-      ['PATCH', `/sites/${site}`, admin, { php_version: '8.3' }],
+      ['PATCH', `/sites/${site}`, admin, { spa: true }],
       ['DELETE', `/sites/${site}`, ada.token],
       ['PATCH', `/admin/subscriptions/${other}`, admin, { user_id: ada.id, max_sites: 3 }],
       ['DELETE', `/auth/api-keys/${key}`, bob.token],

@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 600_000)
 
 const changeSite = (i: number, as: string) =>
-  panel.patch(`/sites/${siteId}`, as, { php_version: i % 2 === 0 ? '8.3' : '8.4' })
+  panel.patch(`/sites/${siteId}`, as, { public_dir: i % 2 === 0 ? 'a' : 'b' })
 const entries = async (action: string, as: string) =>
   (await panel.get<Entry[]>(`/audit-log?action=${action}&limit=1000`, as)).data
 
@@ -72,5 +72,5 @@ test('the next day starts a new budget', async () => {
   panel.clock.advance(86_400)
   const token = await panel.login(ada.email)
   await changeSite(1, token)
-  expect((await entries('site.change', token))[0]).toMatchObject({ times: 1, details: { php_version: '8.4' } })
+  expect((await entries('site.change', token))[0]).toMatchObject({ times: 1, details: { public_dir: 'b' } })
 })

@@ -59,7 +59,7 @@ test('every detail that a panel logs has the name of a field in the document', a
   await panel.patch(`/admin/subscriptions/${subscription}`, admin, { user_id: ada.id, is_default: true, name: 'Again' })
   const site = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'a.example', aliases: ['b.example'] }))
     .data.id
-  await panel.patch(`/sites/${site}`, ada.token, { aliases: [], php_version: '8.3', status: 'disabled' })
+  await panel.patch(`/sites/${site}`, ada.token, { aliases: [], spa: true, status: 'disabled' })
   await panel.delete(`/sites/${site}`, ada.token)
   const expires_at = new Date(panel.clock.now() + 1_000_000).toISOString()
   const options = { scopes: ['sites:read'], allowed_cidrs: ['127.0.0.1'], subscription_id: subscription, expires_at }

@@ -1,0 +1,130 @@
+/** From rows to what a node is to do: a subscription and all its sites. */
+import { and, asc, eq, gt, inArray } from 'drizzle-orm'
+import { nextTurn } from '../../../core/next-turn.ts'
+import type { Queries, ReadStore } from '../../../db/store.ts'
+import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
+import { desired, type NodeId } from '../../../node/desired-states.ts'
+import type { DesiredChanges, DesiredRelease, DesiredSite, DesiredSubscription } from '../../../node/protocol.ts'
+import { gatherNames, type NamedSite } from './names.ts'
+
+/** Subscriptions of a page. */
+const PAGE = 500
+/** Sites after which a page ends, and that are read at a time. */
+const SITES_OF_PAGE = 500
+
+type Releases = { toUnpack: DesiredRelease[]; kept: number[]; numbers: Map<number, number> }
+
+/** What changed for a node after a revision, the oldest first. */
+export async function readDesired(store: ReadStore, nodeId: NodeId, revision: number): Promise<DesiredChanges> {
+  const changed = await desired.changedAfter(store.read, nodeId, revision, PAGE)
+  const found: DesiredSubscription[] = []
+  let last = revision
+  let siteCount = 0
+  for (const row of changed) {
+    if (siteCount >= SITES_OF_PAGE) break
+    const subscription = await readSubscription(store.read, row.subscriptionId)
+    found.push(subscription)
+    siteCount += subscription.sites.length
+    last = row.revision
+  }
+  return { revision: last, subscriptions: found, hasMore: found.length < changed.length || changed.length === PAGE }
+}
+
+/** A subscription of which no row is left is `deleting`. */
+async function readSubscription(queries: Queries, id: number): Promise<DesiredSubscription> {
+  const [row] = await queries
+    .select({ status: subscriptions.status })
+    .from(subscriptions)
+    .where(eq(subscriptions.id, id))
+  const removed = (await desired.removalsOf(queries, id)).map(({ siteId }) => removedSite(siteId))
+  return { id, state: row?.status ?? 'deleting', sites: [...(await readSites(queries, id)), ...removed] }
+}
+
+async function readSites(queries: Queries, subscriptionId: number): Promise<DesiredSite[]> {
+  const found: DesiredSite[] = []
+  for (let afterId = 0; ; ) {
+    const page = await readPageOfSites(queries, subscriptionId, afterId)
+    const releases = await readReleases(queries, page)
+    found.push(...page.map((site) => desiredSite(site, releases.get(site.id))))
+    if (page.length < SITES_OF_PAGE) return found
+    afterId = page.at(-1)?.id ?? 0
+    await nextTurn()
+  }
+}
+
+async function readPageOfSites(queries: Queries, subscriptionId: number, afterId: number): Promise<NamedSite[]> {
+  const inPage = queries
+    .select({ id: sites.id })
+    .from(sites)
+    .where(and(eq(sites.subscriptionId, subscriptionId), gt(sites.id, afterId)))
+    .orderBy(asc(sites.id))
+    .limit(SITES_OF_PAGE)
+  return gatherNames(
+    await queries
+      .select({ site: sites, name: siteDomains.domain })
+      .from(sites)
+      .innerJoin(siteDomains, eq(siteDomains.siteId, sites.id))
+      .where(inArray(sites.id, inPage))
+      .orderBy(asc(sites.id), asc(siteDomains.position)),
+  )
+}
+
+/** The deployments that a node has to know of, by site. */
+async function readReleases(queries: Queries, page: NamedSite[]): Promise<Map<number, Releases>> {
+  const bySite = new Map<number, Releases>()
+  const ids = page.map(({ id }) => id)
+  if (ids.length === 0) return bySite
+  const rows = await queries
+    .select()
+    .from(deployments)
+    .where(
+      and(
+        inArray(deployments.siteId, ids),
+        inArray(deployments.status, ['unpacking', 'ready', 'active', 'superseded']),
+      ),
+    )
+    .orderBy(asc(deployments.id))
+  for (const { id: deploymentId, siteId, number, status, sha256, archiveBytes } of rows) {
+    const releases: Releases = bySite.get(siteId) ?? { toUnpack: [], kept: [], numbers: new Map() }
+    bySite.set(siteId, releases)
+    releases.numbers.set(deploymentId, number)
+    if (status === 'unpacking') releases.toUnpack.push({ deploymentId, number, sha256, archiveBytes })
+    else releases.kept.push(number)
+  }
+  return bySite
+}
+
+function desiredSite(site: NamedSite, releases: Releases | undefined): DesiredSite {
+  const { id, generation, domain, aliases, kind, phpVersion, spa, publicDir, deploymentId } = site
+  const present = site.isEnabled ? 'serving' : 'disabled'
+  return {
+    id,
+    generation,
+    state: site.isDeleting ? 'deleting' : present,
+    names: [domain, ...aliases],
+    kind,
+    phpVersion,
+    spa,
+    publicDir,
+    release: deploymentId === null ? null : (releases?.numbers.get(deploymentId) ?? null),
+    toUnpack: releases?.toUnpack ?? [],
+    kept: releases?.kept ?? [],
+  }
+}
+
+/** A site of which nothing is known any more but that it has to go. */
+function removedSite(id: number): DesiredSite {
+  return {
+    id,
+    generation: 0,
+    state: 'deleting',
+    names: [],
+    kind: 'static',
+    phpVersion: null,
+    spa: false,
+    publicDir: null,
+    release: null,
+    toUnpack: [],
+    kept: [],
+  }
+}

@@ -1,0 +1,153 @@
+/** Takes a node's report: what it observed is written, what it claims of others' sites or of the future is not. */
+import { and, eq, ne } from 'drizzle-orm'
+import { panelItself } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { nextTurn } from '../../../core/next-turn.ts'
+import type { Queries } from '../../../db/store.ts'
+import { deployments, sites } from '../../../db/tables.ts'
+import { desired, type NodeId } from '../../../node/desired-states.ts'
+import type { NodeReport, ReleaseReport, SiteReport } from '../../../node/protocol.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import { type EventKind, recordEvent } from './events.ts'
+
+type SiteRow = typeof sites.$inferSelect
+
+/** Sites or releases written in one transaction, for which everyone waits. */
+const BATCH = 100
+
+const eventOf = {
+  serving: 'site.active',
+  suspended: 'site.suspended',
+  disabled: 'site.disabled',
+  failed: 'site.failed',
+} as const satisfies Record<string, EventKind>
+
+export type TakeReportOptions = { writeAs: WriteAs; clock: Clock }
+
+export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
+  async function inBatches<T>(all: T[], take: (tx: Queries, one: T) => Promise<void>): Promise<void> {
+    for (let from = 0; from < all.length; from += BATCH) {
+      await writeAs(panelItself, async (tx) => {
+        for (const one of all.slice(from, from + BATCH)) await take(tx, one)
+      })
+      await nextTurn()
+    }
+  }
+
+  async function takeSite(tx: Queries, nodeId: NodeId, report: SiteReport): Promise<void> {
+    if (!(await desired.isOn(tx, nodeId, report.subscriptionId))) return
+    const [row] = await tx.select().from(sites).where(eq(sites.id, report.siteId))
+    // The trigger of `sites` has written down the subscription of one that is gone.
+    if (!row) return report.state === 'removed' ? confirmRemoved(tx, report) : undefined
+    if (row.subscriptionId !== report.subscriptionId || report.generation > row.generation) return
+    if (report.state === 'removed') return row.isDeleting ? remove(tx, report) : undefined
+    if (report.generation < row.observedGeneration || row.isDeleting) return
+    await observe(tx, row, report)
+  }
+
+  async function observe(tx: Queries, row: SiteRow, report: Exclude<SiteReport, { state: 'removed' }>): Promise<void> {
+    const failure = report.state === 'failed' ? JSON.stringify(report.failure) : null
+    const documentRoot = report.state === 'failed' ? row.documentRoot : report.documentRoot
+    const { id, observed, observedGeneration } = row
+    const isNew = observed !== report.state || observedGeneration !== report.generation || row.failure !== failure
+    if (!isNew && row.documentRoot === documentRoot) return
+    await tx
+      .update(sites)
+      .set({ observed: report.state, observedGeneration: report.generation, failure, documentRoot })
+      .where(eq(sites.id, id))
+    if (!isNew) return
+    const site = { id, generation: report.generation }
+    await recordEvent(tx, {
+      site,
+      kind: eventOf[report.state],
+      ...(report.state === 'failed' && { details: report.failure }),
+      at: clock.now(),
+    })
+    if (report.state === 'serving' && report.generation === row.generation) await markServed(tx, row)
+  }
+
+  /** The deployment that is served now is the active one, and no other is. */
+  async function markServed(tx: Queries, site: SiteRow): Promise<void> {
+    if (site.deploymentId === null) return
+    const ofSite = eq(deployments.siteId, site.id)
+    const [served] = await tx
+      .select()
+      .from(deployments)
+      .where(and(ofSite, eq(deployments.id, site.deploymentId)))
+    if (!served || served.status === 'active') return
+    await tx
+      .update(deployments)
+      .set({ status: 'superseded' })
+      .where(and(ofSite, eq(deployments.status, 'active'), ne(deployments.id, served.id)))
+    await tx
+      .update(deployments)
+      .set({ status: 'active', activatedAt: clock.now() })
+      .where(eq(deployments.id, served.id))
+    const details = { deploymentId: served.id, number: served.number }
+    await recordEvent(tx, { site, kind: 'deployment.active', details, at: clock.now() })
+  }
+
+  async function remove(tx: Queries, report: SiteReport): Promise<void> {
+    await tx.delete(sites).where(eq(sites.id, report.siteId))
+    await confirmRemoved(tx, report)
+  }
+
+  async function confirmRemoved(tx: Queries, { subscriptionId, siteId }: SiteReport): Promise<void> {
+    await desired.confirmSiteRemoved(tx, subscriptionId, siteId)
+  }
+
+  async function takeRelease(tx: Queries, nodeId: NodeId, report: ReleaseReport): Promise<void> {
+    const [row] = await tx
+      .select({ site: sites, deployment: deployments })
+      .from(deployments)
+      .innerJoin(sites, eq(sites.id, deployments.siteId))
+      .where(and(eq(deployments.id, report.deploymentId), eq(deployments.siteId, report.siteId)))
+    if (row?.deployment.status !== 'unpacking') return
+    const { site, deployment } = row
+    if (!(await desired.isOn(tx, nodeId, site.subscriptionId))) return
+    const details = { deploymentId: deployment.id, number: deployment.number }
+    const at = clock.now()
+    const ofDeployment = eq(deployments.id, deployment.id)
+    if (report.state === 'failed') {
+      const failure = JSON.stringify(report.failure)
+      await tx.update(deployments).set({ status: 'failed', failure }).where(ofDeployment)
+      return recordEvent(tx, {
+        site,
+        kind: 'deployment.failed',
+        details: { ...details, ...report.failure },
+        at,
+      })
+    }
+    const { files, bytes } = report
+    await tx.update(deployments).set({ status: 'ready', files, bytes }).where(ofDeployment)
+    await recordEvent(tx, { site, kind: 'deployment.ready', details, at })
+    // One that was uploaded earlier and took longer does not replace a later one.
+    const isNewest = site.deploymentId === null || deployment.id > site.deploymentId
+    if (deployment.activates && isNewest && !site.isDeleting) await serve(tx, site, deployment.id)
+  }
+
+  async function serve(tx: Queries, site: SiteRow, deploymentId: number): Promise<void> {
+    await tx
+      .update(sites)
+      .set({ deploymentId, generation: site.generation + 1 })
+      .where(eq(sites.id, site.id))
+    await desired.announce(tx, site.subscriptionId)
+  }
+
+  async function takeRemoved(tx: Queries, nodeId: NodeId, subscriptionId: number): Promise<void> {
+    if (!(await desired.isOn(tx, nodeId, subscriptionId))) return
+    const [left] = await tx
+      .select({ id: sites.id })
+      .from(sites)
+      .where(eq(sites.subscriptionId, subscriptionId))
+      .limit(1)
+    if (!left) await desired.confirmSubscriptionRemoved(tx, subscriptionId)
+  }
+
+  /** @param nodeId of the node that says so, by its credential */
+  return async (nodeId: NodeId, report: NodeReport): Promise<void> => {
+    await inBatches(report.sites, (tx, one) => takeSite(tx, nodeId, one))
+    await inBatches(report.releases, (tx, one) => takeRelease(tx, nodeId, one))
+    await inBatches(report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
+  }
+}

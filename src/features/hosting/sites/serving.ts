@@ -1,0 +1,41 @@
+/** Who serves the sites of this installation, and at which URLs. */
+
+export type ServedBy = {
+  /** Null where nobody serves them. */
+  driver: 'embedded' | null
+  /** Undefined without a driver. */
+  port: number | undefined
+  /** The PHP versions that are installed, the newest first. */
+  phpVersions: readonly string[]
+}
+
+export type Serving = ReturnType<typeof createServing>
+
+export type ServingConfig = {
+  /** Where the panel itself serves sites; undefined where it does not. */
+  sitesPort: number | undefined
+  publicUrl: string | undefined
+  acmeDomains: readonly string[]
+}
+
+export function createServing(config: ServingConfig) {
+  let { sitesPort: port } = config
+
+  return {
+    current: (): ServedBy => ({ driver: port === undefined ? null : 'embedded', port, phpVersions: [] }),
+    /** The port that sites are served on, for a setting of 0. */
+    opened(actual: number): void {
+      port = actual
+    },
+    /** Whether a host name is the panel's own: a site there would share its cookies. */
+    isOwnName: (name: string): boolean =>
+      config.acmeDomains.includes(name) ||
+      (config.publicUrl !== undefined && new URL(config.publicUrl).hostname === name),
+  }
+}
+
+/** The URLs of a site, its domain first; none where nobody serves it. */
+export function urlsOf(names: readonly string[], { port }: ServedBy): string[] {
+  if (port === undefined) return []
+  return names.map((name) => (port === 80 ? `http://${name}` : `http://${name}:${port}`))
+}

@@ -1,0 +1,101 @@
+/** What the panel and a node say to each other: the state that is wanted, whole, and what the node has observed. */
+
+/** A subscription as it should be on its node, with all its sites. */
+export type DesiredSubscription = {
+  id: number
+  /** `deleting`: the panel knows it no more; its sites are all `deleting` too. */
+  state: 'active' | 'suspended' | 'deleting'
+  sites: DesiredSite[]
+}
+
+export type DesiredSite = {
+  id: number
+  /** Reports name it, so that the panel knows which of its wishes they answer. */
+  generation: number
+  /**
+   * `deleting`: to be removed, files and all. Nothing else removes a site: one that is absent from the state is served no
+   * more, and kept.
+   */
+  state: 'serving' | 'disabled' | 'deleting'
+  /** The domain, then the aliases: lower-case, in punycode. */
+  names: string[]
+  kind: 'static' | 'php'
+  /** Such as 8.4; null for a static site. */
+  phpVersion: string | null
+  /** Whether unknown paths give index.html. */
+  spa: boolean
+  /** What is served of a release; null: its directory `public` if it has one, else all of it. */
+  publicDir: string | null
+  /** The number of the release to serve; null before the first. */
+  release: number | null
+  /** Archives to unpack. */
+  toUnpack: DesiredRelease[]
+  /** Releases to keep on disk, the one that is served among them. */
+  kept: number[]
+}
+
+export type DesiredRelease = {
+  deploymentId: number
+  /** Counts the deployments of the site, from 1: the name of its directory. */
+  number: number
+  /** Of the archive, in hex. */
+  sha256: string
+  archiveBytes: number
+}
+
+/** Why a site is not served, or a release not unpacked, in words for its customer. */
+export type Failure = {
+  /** Stable, for programs: lower-case words joined by underscores. */
+  code: string
+  message: string
+  /** Whether the node tries again by itself. */
+  retryable: boolean
+  /** When, in milliseconds since the epoch; null if it does not, or not at a set time. */
+  retryAt: number | null
+}
+
+export type SiteReport = {
+  subscriptionId: number
+  siteId: number
+  generation: number
+} & (
+  | {
+      state: 'serving' | 'suspended' | 'disabled'
+      /** Absolute, on the node. */
+      documentRoot: string
+    }
+  | { state: 'failed'; failure: Failure }
+  /** Its files are gone. */
+  | { state: 'removed' }
+)
+
+export type ReleaseReport = { siteId: number; deploymentId: number } & (
+  | { state: 'ready'; files: number; bytes: number }
+  | { state: 'failed'; failure: Failure }
+)
+
+/** What a node observed. Hostile input: it may lie about its own sites, and about nothing else. */
+export type NodeReport = {
+  sites: SiteReport[]
+  releases: ReleaseReport[]
+  /** Subscriptions that were `deleting`, and of which nothing is left. */
+  removedSubscriptions: number[]
+}
+
+export type DesiredChanges = {
+  /** To go on from. */
+  revision: number
+  subscriptions: DesiredSubscription[]
+  /** Whether more is known already. */
+  hasMore: boolean
+}
+
+/** The panel, as a node sees it: in the same process, or over HTTP. */
+export type NodeLink = {
+  /** What changed after a revision, the oldest first, in pages; everything after 0. */
+  changesAfter(revision: number): Promise<DesiredChanges>
+  /** Resolves when there may be something after a revision, or when aborted. */
+  waitForChange(revision: number, signal: AbortSignal): Promise<void>
+  /** @throws Error when the panel does not take it; all of it may be sent again */
+  report(report: NodeReport): Promise<void>
+}
