@@ -47,7 +47,7 @@ try {
     ['500 connections with slow bodies', slowBodies],
     ['logins whose client hangs up', hangUps],
     ['150,000 addresses', manyAddresses],
-    ['the dearest refused bodies', refusedBodies],
+    ['the costliest refused bodies', refusedBodies],
     ['calm again', () => async () => ''],
   ]
   const before = panel.memory()

@@ -42,8 +42,8 @@ export function copyPrivately(from: string, to: string): void {
 }
 
 /**
- * The size of a file below a directory that may be somebody else's work, where a pipe would block the reader and a
- * link lead anywhere.
+ * The size of a file below a directory that may be a stranger's work, where a pipe would block the reader and a
+ * link could lead anywhere.
  *
  * @returns bytes; undefined where there is no such file, and 'irregular' for anything but a regular file in a real directory
  */

@@ -14,7 +14,7 @@ import { type TellProgress, untold } from './progress.ts'
 /** Without them a database is of no use. */
 const REQUIRED = [dataNames.database, ...secretNames]
 
-/** Proves the audit log in a database file that nobody else has open. @returns what is wrong with it */
+/** Proves the audit log in a database file that no other process has open. @returns what is wrong with it */
 export type AuditProof = (database: string) => Promise<string[]>
 
 export type Sealed = Pick<Backup, 'path' | 'manifest'>

@@ -18,9 +18,9 @@ const SITES = {
 export async function seedDemo(panel: Panel) {
   const path = panel.paths.demo
   if (!existsSync(path)) {
-    // Beside the initial administrator there may be nobody: a demo customer has no place among real ones.
+    // Only the initial administrator may exist: a demo customer must not be mixed with real ones.
     if ((await panel.users.count()) > 1) {
-      throw new ConfigError(['--demo: needs a data directory of its own; name an empty one with --data'])
+      throw new ConfigError(['--demo: needs its own data directory; name an empty one with --data'])
     }
     writePrivateFile(path, JSON.stringify(await createDemo(panel)))
   }

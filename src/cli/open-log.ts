@@ -14,7 +14,7 @@ export function openLog(config: Config): OpenLog {
   const isTerminal = logFile === undefined && process.stderr.isTTY
   const format = logFormat === 'auto' ? (isTerminal ? 'text' : 'json') : logFormat
   const sink = openSink(logFile, labelOf(config, 'logFile'))
-  // Also where the process ends without closing anything, such as by an exception that nobody caught.
+  // Also where the process ends without closing anything, such as by an uncaught exception.
   process.on('exit', sink.flush)
   return { log: createLog({ level: logLevel, format, clock: systemClock, sink }), sink }
 }

@@ -53,7 +53,7 @@ export function flushed(): Promise<void> {
   })
 }
 
-/** A reader that has gone, as in `ncp serve | head -1`, is no reason to stop: there is only nobody to tell. */
+/** A reader that has gone, as in `ncp serve | head -1`, is no reason to stop: the output is just not read. */
 export function ignoreClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -11,7 +11,7 @@ export function addSession(program: Command): void {
   const session = program.command('session').description('end sessions, even while the panel is running')
 
   const revokeAll = withYes(withSettings(session.command('revoke-all'), ['data']))
-    .description('end all sessions of one user or of everybody; API keys keep working')
+    .description('end all sessions of one user or of all users; API keys keep working')
     .argument('[email]', 'email of the user')
     .option('--everybody', 'end the sessions of all users')
     .action((email: string | undefined, { everybody, yes }: { everybody?: true; yes?: true }) => {

@@ -95,7 +95,7 @@ function tryOnCopy(next: string, data: string, ncp: RunNcp): boolean {
 
 type Exchange = { next: string; data: string; migrates: boolean; service: string; ncp: RunNcp }
 
-/** Between the two versions nothing runs and nobody writes, so that going back loses nothing. */
+/** Between the two versions nothing runs and nothing is written, so that going back loses nothing. */
 function exchange({ next, data, migrates, service, ncp }: Exchange): void {
   const previous = `${execPath}.previous`
   let isExchanged = false

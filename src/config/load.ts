@@ -72,7 +72,7 @@ export function resolveSettings(
     const places = placesOf(setting, flags[key], environment, file)
     const [winner] = places
     if (setting.secret && places.length > 1) {
-      // Of a password that is changed in one place and not in the other, nobody would know which one counts.
+      // If a password is changed in only one of two places, it is unclear which one counts.
       const labels = places.map(({ label }) => label).join(' and ')
       mistakes.push({ text: `${labels}: set only one of them`, line: places.find(({ line }) => line)?.line })
       continue

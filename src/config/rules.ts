@@ -66,7 +66,7 @@ const DOMAIN_NAME = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61
 
 /**
  * Origins of pages, exactly as a browser sends them (RFC 6454 §6.2), separated by commas. Never `*`, nor `null`, which a
- * sandboxed page of anybody has.
+ * any sandboxed page has.
  */
 export function origins(value: string): string[] {
   const listed = value.split(',').flatMap((entry) => entry.trim() || [])
@@ -127,7 +127,7 @@ export function publicUrl(value: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Whether nobody on the network reads or changes what is sent there. */
+/** Whether requests there are safe from being read or changed on the network. */
 function isPrivate({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[(.*)\]$/, '$1')))
 }

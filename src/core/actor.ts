@@ -1,4 +1,4 @@
-/** Who does something, with which credential and from where, as services and the audit log need it. */
+/** Actors: the user, client or program behind an action, with its credential and origin, for services and the audit log. */
 import { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Rights } from './rights.ts'
@@ -8,17 +8,17 @@ export type Origin = { address: string; group: string; userAgent: string; reques
 
 /** A user with a valid credential, over the API. */
 export type AuthenticatedUser = Principal & { kind: 'user'; origin: Origin }
-/** One who asks for something: `rights` is what the route asked of the credential, and every transaction asks again. */
+/** An authenticated user on a route: `rights` is what the route requires, and every transaction checks it again. */
 export type Caller = AuthenticatedUser & { rights: Rights }
-/** Somebody over the API without one: who logs in, or holds a token that came by mail. */
+/** A client of the API without a credential: at login, or with a token from an email. */
 export type UnauthenticatedClient = { kind: 'unauthenticated'; origin: Origin }
 /** The person at the server's command line. */
 export type Operator = { kind: 'operator' }
-/** The panel itself, by a timer of its own. */
+/** The panel itself, in a task. */
 export type PanelActor = { kind: 'panel' }
 
 export type Actor = Caller | UnauthenticatedClient | Operator | PanelActor
-/** An actor as far as the audit log tells of one. */
+/** The part of an actor that the audit log records. */
 export type AuditedActor = AuthenticatedUser | UnauthenticatedClient | Operator | PanelActor
 
 export const operator: Operator = { kind: 'operator' }

@@ -2,7 +2,7 @@
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Milliseconds of a clock that nobody can set; its zero means nothing. */
+  /** Milliseconds of a clock that cannot be set; its zero means nothing. */
   elapsedMs(): number
 }
 

@@ -24,7 +24,7 @@ export function pageRequest(limit: number | undefined, cursor: string | undefine
   return { limit: limit ?? PAGE_LIMIT.default, afterId: cursor === undefined ? 0 : decodeCursor(cursor) }
 }
 
-/** All rows, page by page, where nobody waits at the other end of a connection. */
+/** All rows, page by page, for work that no client waits for. */
 export async function allRows<Row>(list: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
   const rows: Row[] = []
   let cursor: string | undefined

@@ -5,7 +5,7 @@ import { type Argon2, type Argon2Costs, type Argon2Options, loadArgon2 } from '.
 /** OWASP Password Storage Cheat Sheet: m = 19 MiB, t = 2, p = 1 (Bun's p is always 1). */
 export const ARGON2ID_COSTS: Argon2Costs = { memoryCost: 19_456, timeCost: 2 }
 
-/** A hash that nobody's password has, at the same parameters: what an unknown user's password is compared with. */
+/** A hash that no password has, at the same parameters: what an unknown user's password is compared with. */
 function decoyHash({ memoryCost, timeCost }: Argon2Costs): string {
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${'A'.repeat(43)}$${'A'.repeat(43)}`
 }
@@ -15,16 +15,16 @@ const ARGON2ID_HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$[A-Za-z0-9+/]+\$[
 const MOST_EXPENSIVE = { memoryCost: 131_072, timeCost: 10 }
 
 /**
- * Where a password waits for its turn. Those who have shown that they belong here come first, and have places that strangers
- * cannot take: a flood of logins from everywhere would otherwise keep everybody out.
+ * Where a password waits for its turn. Known clients come first, and have places that strangers cannot take: a flood of
+ * logins from many addresses would otherwise lock all users out.
  */
 export type Line = 'known' | 'unknown'
 
 export type Passwords = {
-  /** For those who have proven who they are. @throws AppError `unavailable` when their line is full */
+  /** For authenticated clients. @throws AppError `unavailable` when their line is full */
   hash(password: string): Promise<string>
   /**
-   * Costs one hash whatever it is given: an empty password and a missing hash are compared with a hash of nobody's.
+   * Costs one hash whatever it is given: an empty password and a missing hash are compared with a decoy.
    *
    * @param load gives the stored hash, or null where there is no such user or password. Called when it is this
    * password's turn: what was refused by a full queue has counted nothing and read nothing.
@@ -75,7 +75,7 @@ export function createPasswords(
       hashed++
       return await work()
     } finally {
-      // The place goes to the next in line directly, so that nobody slips in between.
+      // The place goes to the next in line directly, so that no newcomer takes it.
       const next = lines.known.shift() ?? lines.unknown.shift()
       if (next) next()
       else running--

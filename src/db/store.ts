@@ -22,7 +22,7 @@ export type Store = {
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
   /**
    * Like `write`, but a hundred times faster: a crash of the program loses nothing, a power cut can lose it all. For
-   * data that nobody was promised, such as attempt counts and usage times.
+   * data that no client was promised, such as attempt counts and usage times.
    */
   writeSoon<T>(work: (tx: Queries) => Promise<T>): Promise<T>
   /** @throws AppError `unavailable` while no changes are accepted */

@@ -14,7 +14,7 @@ export type VersionCache<Value> = {
  * Any commit of any process changes the version and empties the cache: what another process revokes or changes takes
  * effect at the next request, and no code has to remember to invalidate.
  *
- * @param capacity the total weight of all entries, beyond which the cache starts anew
+ * @param capacity the total weight of all entries, beyond which the cache is emptied
  * @param weigh the weight of an entry, by default 1; an entry heavier than the capacity is not cached
  */
 export function createVersionCache<Value>(

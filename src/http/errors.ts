@@ -62,7 +62,7 @@ export function createErrors({ log, storageLog, refused }: ErrorOptions) {
   }
 }
 
-/** A request without a credential is no refusal: nobody tried anything. */
+/** A request without a credential is not recorded as a refusal: it attempted nothing. */
 function isRefusal(code: ErrorCode, { credentialSent }: RequestContext): boolean {
   if (code === 'not_authenticated') return credentialSent
   const { status } = catalogue[code]

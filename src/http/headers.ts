@@ -41,7 +41,7 @@ export function createResponseHeaders(always: Readonly<Record<string, string>>):
       template = templateOf(policy)
       templates.set(policy, template)
     }
-    // Copied rather than built anew: a fifth of the cost, on every request.
+    // Copied rather than rebuilt: a fifth of the cost, on every request.
     const headers = new Headers(template)
     const { name, limit } = policy
     headers.set('x-request-id', requestId)

@@ -19,7 +19,7 @@ export type MetricsTokenOptions = {
 export function createMetricsToken({ token, limiter }: MetricsTokenOptions) {
   const expected = hashOf(token)
   // On its own, the plugin would also accept a token in the query, and `BearerXtoken`. So it only ever sees a header
-  // that `readBearer` has parsed and that is written anew.
+  // that `readBearer` has parsed and that is rewritten here.
   const plugin = new Elysia().use(bearer()).get('/', ({ bearer, set }) => {
     set.status = timingSafeEqual(hashOf(bearer ?? ''), expected) ? 204 : 401
   })

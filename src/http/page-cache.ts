@@ -20,7 +20,7 @@ export type PageCache = {
 
 /** Characters of all pages together, usually one byte each. */
 const MAX_CHARACTERS = 16_000_000
-/** A larger page is read anew each time: a few of those would leave no room for the ones that everybody asks for. */
+/** A larger page is read again each time: a few of those would leave no room for the popular ones. */
 const LARGE_CHARACTERS = 250_000
 /** Roughly what a cache entry takes besides its page. */
 const ENTRY_CHARACTERS = 500

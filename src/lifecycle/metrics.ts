@@ -20,7 +20,7 @@ export function startMetrics(panel: Panel): MetricsListener | undefined {
       refusals: limiter.refusals,
       passwords,
       store,
-      countWaitingMails: outbox.countWaiting,
+      countWaitingEmails: outbox.countWaiting,
       newestBackupAt: backups.newestAt,
       isReady: readiness.is,
       certificateExpiresAt: () => certificate.get()?.expiresAt,

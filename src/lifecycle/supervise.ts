@@ -117,7 +117,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   manager.ready(status)
 }
 
-/** Loaded where there is somebody to talk to. */
+/** Loaded only where a service manager listens. */
 async function connect(address: string): Promise<ServiceManager> {
   const { connectServiceManager } = await import('../system/notify-socket.ts')
   return connectServiceManager(address)

@@ -11,7 +11,7 @@ const MAX_ENTRY_LENGTH = 80
 /** How much of an entry that cannot be read is logged, and for how many proxies. */
 const LOGGED = { characters: 64, proxies: 16 }
 
-/** IPv6 in brackets or IPv4, and perhaps a port. A bare IPv6 address has no port: nobody could tell where it begins. */
+/** IPv6 in brackets or IPv4, and perhaps a port. A bare IPv6 address has no port, which could not be told from the address. */
 const WITH_PORT = /^(?:\[([^\]]*:[^\]]*)\]|([\d.]+))(?::(\d{1,5}))?$/
 const MAX_PORT = 65_535
 
@@ -21,8 +21,8 @@ type Hop = { client: ClientAddress; isTrusted: boolean }
  * Makes the function that finds a request's client. `X-Forwarded-For` is read right to left, and only as far as the
  * hops are trusted proxies: what stands further left was written by the client (ASVS V4.1.3).
  *
- * An entry that cannot be read ends the search with an unknown client. What stands left of it came from somebody that the
- * proxy could not name, so it may be made up; and the proxy's own address would open an API key that is keepsToSubscription to it.
+ * An unreadable entry ends the search with an unknown client. What stands left of it came from a client that the proxy could
+ * not name, so it may be forged; and the proxy's own address would open an API key that is limited to it.
  *
  * @param log warned once of each proxy that writes such an entry
  */

@@ -62,7 +62,7 @@ export function createLimiter({ clock, maxBuckets = MAX_BUCKETS }: { clock: Cloc
       const now = clock.now()
       const table = tableOf(policy)
       let bucket = table.get(key)
-      // Further ahead than a window reaches: the clock has been put back, and nobody is to wait until it is there again.
+      // Further ahead than a window reaches: the clock was put back, and no client should wait until it catches up.
       if (bucket && (bucket.fullAt <= now || bucket.fullAt > now + policy.windowSeconds * 1000)) {
         // Deleted and set again, so that the map stays in order of age.
         table.delete(key)

@@ -87,7 +87,7 @@ function writeAll(file: number, bytes: Buffer): number {
   try {
     while (written < bytes.length) written += writeSync(file, bytes, written)
   } catch (error) {
-    // The reader is gone, and nobody will ever read it.
+    // The reader is gone, so this would never be read.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return bytes.length
   }
   return written

@@ -13,7 +13,7 @@ export type MetricSources = {
   refusals: ReadonlyMap<string, number>
   passwords: { running: number; waiting: number }
   store: { waits: Durations; sizes(): { database: number; wal: number } }
-  countWaitingMails(): Promise<number>
+  countWaitingEmails(): Promise<number>
   /** When the newest backup was made, in milliseconds since the epoch. */
   newestBackupAt(): number | undefined
   isReady(): boolean
@@ -114,7 +114,7 @@ export function createRegistry(sources: MetricSources): Registry {
   gauge('ncp_backup_newest_timestamp_seconds', 'When the newest backup was created; missing if there is none.', () =>
     inSeconds(sources.newestBackupAt()),
   )
-  gauge('ncp_outbox_waiting_mails', 'Emails waiting to be sent.', sources.countWaitingMails)
+  gauge('ncp_outbox_waiting_mails', 'Emails waiting to be sent.', sources.countWaitingEmails)
 
   counter('process_cpu_seconds_total', 'CPU time, user and system, in seconds.', [], function* () {
     const { user, system } = process.cpuUsage()

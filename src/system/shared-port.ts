@@ -14,7 +14,7 @@ const BPF_RET_K = 0x06
 const SOCKET_ADDRESS_BYTES = 128
 
 /**
- * A panel starts with the port for itself alone (`listen`), and shares it with nobody but its own successors: another
+ * A panel starts with the port for itself alone (`listen`), and shares it only with its own successors: another
  * panel, which asks for the port alone, is still refused. Closing the older listener at once would reset what waits in
  * its queue; hence a program in the kernel that sends every new connection to the newest.
  *

@@ -1,4 +1,4 @@
-/** Lets threads that compute, or that nobody waits for, give way to the one that answers requests. */
+/** Lets threads that compute, or that no request waits for, give way to the one that answers requests. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 

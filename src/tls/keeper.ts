@@ -45,7 +45,7 @@ export function createCertificateKeeper({ current, load, change, log }: Certific
     /** Looks at the files as they are now. Never throws: with a bad certificate the one in use stays. */
     check: looking.next,
 
-    /** As `check`, and says again what was said before: somebody is waiting for the answer. */
+    /** As `check`, but repeats earlier complaints: an operator is waiting for the result. */
     recheck(): Promise<void> {
       complaint = undefined
       return looking.next()

@@ -9,7 +9,7 @@ import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
 import { answeringPanel } from './panel.ts'
 
 const FETCH_TIMEOUT_MS = 5000
-/** Through the public URL, between two of our own: fewer could be somebody else's. */
+/** Through the public URL, between two of our own: fewer could be another client's. */
 const PROBES = 5
 
 export async function checkName({ config: { publicUrl } }: Situation): Promise<Finding[]> {
@@ -113,7 +113,7 @@ function probe(publicUrl: string): Promise<Response> {
   return fetch(`${publicUrl}/livez`, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
 }
 
-/** Another certificate, plain HTTP behind HTTPS, or another port: somebody stands in between. */
+/** Another certificate, plain HTTP behind HTTPS, or another port: a proxy stands in between. */
 async function hasProxy(publicUrl: string, direct: PanelAddress): Promise<boolean> {
   const { hostname, protocol, port } = new URL(publicUrl)
   const publicPort = Number(port) || (protocol === 'https:' ? 443 : 80)
@@ -126,14 +126,14 @@ async function hasProxy(publicUrl: string, direct: PanelAddress): Promise<boolea
 }
 
 /**
- * Whether what comes through the public URL is counted at the address of this machine. The panel tells nobody what address it
- * sees, but each answer tells how many requests that address has left.
+ * Whether requests through the public URL are counted at the address of this machine. The panel reveals to no client the
+ * address it sees, but each response says how many requests that address has left.
  */
 async function sharesBucket(publicUrl: string, direct: PanelAddress): Promise<boolean> {
   const before = await remaining(direct)
   for (let count = 0; count < PROBES; count++) await probe(publicUrl)
   const after = await remaining(direct)
-  // A window that began anew in between would be more, and says nothing.
+  // If a new window began in between, more are left, which proves nothing.
   return before !== undefined && after !== undefined && before - after > PROBES
 }
 

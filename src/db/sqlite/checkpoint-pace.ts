@@ -11,7 +11,7 @@ export type CheckpointPace = {
 
 /** @param backlog pages in the log that are not in the database file yet */
 export function createCheckpointPace(backlog: () => number): CheckpointPace {
-  /** What the last one had to leave because somebody was reading older pages; it is not retried at every commit. */
+  /** Pages that the last one had to leave because a reader needed older ones; it is not retried at every commit. */
   let left = 0
   return {
     isDue: () => backlog() - left >= CHECKPOINT_PAGES,

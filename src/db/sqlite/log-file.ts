@@ -17,7 +17,7 @@ const FRAME_SUM_AT = 16
  * Rewrites the log in place. After a failed sync, Linux considers its pages clean whether or not they reached the disk,
  * and the next sync succeeds without them. Once they are dirty again, a successful sync covers all of them.
  *
- * Nobody may write to the log meanwhile: hold the write lock.
+ * Nothing else may write to the log during this: hold the write lock.
  *
  * @param log a descriptor of the log, open for writing
  * @param frames how many of its frames are committed

@@ -75,7 +75,7 @@ export function readMigrationStates(path: string): MigrationState[] {
   }
 }
 
-/** Migrates a database that nobody has open. @throws Error as `migrate` does, LostDiskError */
+/** Migrates a database that no other process has open. @throws Error as `migrate` does, LostDiskError */
 export function migrateFile(path: string, nowMs: number): void {
   const { database, reader } = openConnections(path, { isLogDoubted: true, mapsIndex: false })
   migrate(database, { path, nowMs })

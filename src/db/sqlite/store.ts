@@ -50,7 +50,7 @@ export function openStore(path: string, nowMs: number, options: StoreOptions = {
   const { isNew = true, isPanel = false } = options
   let release: (() => void) | undefined
   try {
-    // A log that nobody has open was left by a process that could not close it: some of it may not be on the disk.
+    // A log that no process has open was left by one that could not close it: some of it may not be on the disk.
     const isLeft = sizeOf(`${path}-wal`) > 0 && isAlone(dirname(path))
     release = shareDirectory(dirname(path), { isPanel })
     if (!isNew && sizeOf(path) === 0) {
@@ -92,7 +92,7 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
     onLost,
     async prove(isDoubted) {
       await disk?.pause()
-      if (logFile === undefined) throw new Error('this system does not let the log be written anew')
+      if (logFile === undefined) throw new Error('this system does not let the log be rewritten')
       let moved = 0
       await writer.alone(async () => {
         moved = walIndex.moved()
@@ -100,7 +100,7 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
       })
       const isWhole = moveLog(database)
       // SQLite believes those pages are in the file, and does not write them again.
-      if (isDoubted('database') && (moved > 0 || !isWhole)) throw new Error('some pages cannot be written anew')
+      if (isDoubted('database') && (moved > 0 || !isWhole)) throw new Error('some pages cannot be rewritten')
       disk?.trust()
     },
   })

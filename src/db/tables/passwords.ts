@@ -4,7 +4,7 @@ import { userId } from './users.ts'
 
 /**
  * Single-use tokens with which a user sets a password: one activation, the newest, and a few resets, so that another
- * request, which anybody can make, voids nothing. The first token used voids all.
+ * request, which any client can make, voids nothing. The first token used voids all.
  */
 export const passwordTokens = table(
   'password_tokens',

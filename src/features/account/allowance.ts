@@ -41,7 +41,7 @@ export function spendAllowance(
 
 /** @returns when the next use is possible, in milliseconds since the epoch; undefined if that is now */
 export function nextUseAt(policy: AllowancePolicy, used: UsedAllowance | undefined, nowMs: number): number | undefined {
-  // A use in the future was recorded while the clock was ahead: nobody has to wait for that time.
+  // A use in the future was recorded while the clock was ahead: no client has to wait for that time.
   if (used === undefined || used.usedAt > nowMs) return undefined
   const uses = Math.ceil(usesOf(policy, used, nowMs))
   const at = used.usedAt + (uses < policy.free ? 0 : delayAfter(policy, uses - policy.free + 1))

@@ -12,7 +12,7 @@ import { type AllowancePolicy, readAllowances, spendAllowance, writeAllowance } 
 /**
  * Notifies a user, in the transaction of the event.
  *
- * @param actor who did it, if that may be somebody else: the notice then says so
+ * @param actor given where it may be another than the user: the notice then says so
  */
 export type Notify = (tx: Queries, userId: number, notice: Notice, actor?: Actor) => Promise<void>
 
@@ -33,7 +33,7 @@ const EMAILS: Allowance = {
   name: 'emails',
   policy: { free: 200, firstDelayMs: MINUTE_MS, longestDelayMs: 10 * MINUTE_MS },
 }
-/** Replaces further emails: nobody should be able to hide a change behind many others without the user knowing. */
+/** Replaces further emails: an attacker must not be able to hide a change among many others. */
 const SUMMARIES: Allowance = {
   name: 'emails of many',
   policy: { free: 1, firstDelayMs: HOUR_MS, longestDelayMs: HOUR_MS },

@@ -133,5 +133,5 @@ test('a demo is refused among real users', async () => {
   await run('user', 'create', '--email', 'real@example.com', '--password-stdin')
   // A second panel would be refused for being one.
   await panel.stop()
-  await fails(3, '--demo: needs a data directory of its own', 'serve', '--demo', '--port', '0')
+  await fails(3, '--demo: needs its own data directory', 'serve', '--demo', '--port', '0')
 })

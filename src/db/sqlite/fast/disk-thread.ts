@@ -41,7 +41,7 @@ export type DiskThreadOptions = {
   thread: URL
   files: DiskFiles
   pace: CheckpointPace
-  /** Called after a sync that failed or whose outcome nobody knows. */
+  /** Called after a sync that failed or whose outcome is unknown. */
   onDoubt(doubt: Doubt, error: Error): void
 }
 
@@ -59,7 +59,7 @@ export function createDiskThread({ thread, files, pace, onDoubt }: DiskThreadOpt
   let failure: Error | undefined
   let askedAt = Number.NEGATIVE_INFINITY
   let ended: Deferred | undefined
-  /** One sync serves everybody who asked before it began. */
+  /** One sync serves all callers that asked before it began. */
   let syncing: Deferred | undefined
   let waiting: Deferred | undefined
 

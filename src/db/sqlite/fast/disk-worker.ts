@@ -16,7 +16,7 @@ let doubt: Doubt | undefined
 function start(given: DiskFiles): void {
   files = given
   database = new Database(files.database, { readwrite: true, create: false })
-  // Nobody has to wait: what blocks now will not block next time.
+  // No caller waits for this: what blocks now will not block next time.
   database.run('PRAGMA busy_timeout = 0')
 }
 

@@ -5,7 +5,7 @@ import { closed, emailAddress, integerOut, nullable, timestampOut } from '../../
 import { codeWhenEnrolled, password } from '../model.ts'
 import type { ThrottleState } from '../proof/throttle.ts'
 
-/** The administrator's own factors, for changes to somebody else's account. */
+/** The administrator's own factors, for changes to another user's account. */
 export const OwnFactors = closed({ password: password(), totp_code: codeWhenEnrolled() })
 
 export const UserEmailChange = closed({ email: emailAddress(), password: password(), totp_code: codeWhenEnrolled() })

@@ -260,7 +260,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     /**
      * Deletes another user's key and notifies its user. For administrators and the command line.
      *
-     * @param ofUserId whose key it must be; undefined for anybody's
+     * @param ofUserId the user whose key it must be; undefined for any user's
      * @throws AppError `not_found`, `forbidden` if a key with scopes does this to an administrator's
      */
     async revoke(actor: Actor, id: number, ofUserId?: number): Promise<ApiKey> {

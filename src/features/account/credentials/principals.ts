@@ -90,7 +90,7 @@ export function unexpired(principal: Principal, nowMs: number): Principal | Reje
   return isExpired(principal.credential, nowMs) ? expiry(principal.credential) : principal
 }
 
-/** Of an expired credential: only someone who holds its secret gets this far. */
+/** For an expired credential: only a client with its secret gets this far. */
 function expiry(credential: Credential): Rejection {
   const end = formatTimestamp(credential.expiresAt ?? 0)
   if (credential.kind === 'jwt') return new Rejection('expired', `The JWT expired at ${end}; log in again`)

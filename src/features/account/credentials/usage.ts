@@ -9,7 +9,7 @@ import { apiKeys, sessions } from '../../../db/tables.ts'
 import { createSingleFlight } from '../../../jobs/single-flight.ts'
 import type { Log } from '../../../log/log.ts'
 
-/** Keys or sessions written per transaction, for which everybody waits. */
+/** Keys or sessions written per transaction, during which all other writers wait. */
 const BATCH = 200
 
 // Prepared: thousands may have been used.

@@ -46,7 +46,7 @@ export type EmailChange = ReturnType<typeof createEmailChange>
 /** ASVS V6.5.5: what is sent out of band is valid for ten minutes. */
 const TTL_MS = 10 * 60 * 1000
 /**
- * A user cannot make the panel flood somebody's mailbox: one email at once, the next after a minute, then two, four and
+ * A user cannot make the panel flood a stranger's mailbox: one email at once, the next after a minute, then two, four and
  * so on up to an hour.
  */
 const EMAILS: AllowancePolicy = { free: 1, firstDelayMs: 60 * 1000, longestDelayMs: 60 * 60 * 1000 }

@@ -120,7 +120,7 @@ export function createPasswordReset(options: PasswordResetOptions) {
     for (const [key, request] of requests) {
       await answer(request.email, request.client).catch((err) => {
         log.error({ err }, 'a password reset could not be written')
-        // Somebody was promised an email, so passing failures are waited out.
+        // The client was promised an email, so temporary failures are waited out.
         if (isPassing(err) && !waiting.has(key)) waiting.set(key, request)
       })
     }

@@ -89,7 +89,7 @@ export function createPasswordService(options: PasswordOptions) {
     },
 
     /**
-     * Sets a password with an activation or reset token, and ends every session of the user. It logs nobody in and
+     * Sets a password with an activation or reset token, and ends every session of the user. It logs no one in and
      * leaves 2FA as it is.
      *
      * @throws AppError `validation_error` for a token that is unknown, used or expired, or a password against the rules

@@ -160,7 +160,7 @@ const WRONG_TIME =
 
 const seedContext = (userId: number) => `totp:${userId}`
 const waitingContext = (userId: number) => `totp-waiting:${userId}`
-/** Long enough to find one's phone; later, somebody else may be at the keyboard. */
+/** Long enough to find one's phone; later, another person may be at the keyboard. */
 const WAITING_MS = 10 * 60 * 1000
 
 /** Whether a user has two-factor authentication on. */

@@ -79,7 +79,7 @@ export function createSessions({ store, clock, audit, writeAs, flushUsage }: Ses
     },
 
     /**
-     * Ends all sessions of a user, or of everybody. API keys stay.
+     * Ends all sessions of a user, or of all users. API keys stay.
      *
      * @returns how many
      * @throws AppError `not_found`, `forbidden` if a key with scopes does this to an administrator

@@ -204,7 +204,7 @@ export function createTwoFactor(options: TwoFactorOptions) {
     /**
      * Disables 2FA for a user who lost the device, and ends all of the user's sessions. For the command line.
      *
-     * @returns whether it was on; if not, nothing is done and nobody is notified
+     * @returns whether it was on; if not, nothing is done and no notice is sent
      */
     async reset(actor: Actor, userId: number): Promise<boolean> {
       return writeAs(actor, (tx, actor) => resetWithin(tx, actor, userId))

@@ -222,7 +222,7 @@ const requireManageable: RequireManageable = async (queries, actor, id, what) =>
 
 /**
  * Checked in WHERE rather than by a read before: two administrators who demote each other at once cannot both succeed.
- * An invited one without a password does not count, because nobody could log in if the invitation expired.
+ * An invited one without a password does not count, because no administrator could log in if the invitation expired.
  */
 function isNotLastAdministrator(tx: Queries, id: number) {
   const others = tx

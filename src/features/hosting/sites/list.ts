@@ -16,7 +16,7 @@ type Wanted = { within: number | undefined; afterId: number; wanted: number }
 
 const inSubscription = eq(sites.subscriptionId, given('within'))
 
-// Prepared: nearly everybody asks for this, and building it anew takes five times as long as reading.
+// Prepared: this is the most common request, and building the query takes five times as long as running it.
 const readEverywhere = prepare((queries) => selectNames(queries, undefined, undefined))
 const readWithin = prepare((queries) => selectNames(queries, inSubscription, undefined))
 const searchEverywhere = prepare((queries) => selectNames(queries, undefined, hasName(queries, given('text'))))

@@ -92,8 +92,8 @@ async function newest(tx: Queries): Promise<{ id: number; hash: string; createdA
 /**
  * Adds an entry and checks that it is there.
  *
- * @throws Error if it is not, which rolls back what it records: a trigger that somebody put into the database can
- * silently swallow an entry
+ * @throws Error if it is not, which rolls back what it records: a foreign trigger in the database can silently
+ * swallow an entry
  */
 async function add(tx: Queries, entry: AuditEntry): Promise<void> {
   await addEntry.run(tx, entry)

@@ -49,7 +49,7 @@ export type Details = { [name: string]: string | number | boolean | null | strin
 
 export type AuditEvent = {
   action: Action
-  /** The account it concerns; null if it concerns the whole installation or nobody known. */
+  /** The account it concerns; null if it concerns the whole installation or an unknown user. */
   accountId: number | null
   target?: { type: TargetType; id: number }
   details?: Details

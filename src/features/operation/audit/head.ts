@@ -13,7 +13,7 @@ const goForward = prepare((tx) =>
     .where(and(eq(auditHead.entryId, given('lastId')), eq(auditHead.hash, given('lastHash')))),
 )
 
-/** @returns id 0 before the first entry; undefined if somebody deleted the row */
+/** @returns id 0 before the first entry; undefined if the row was deleted */
 export async function headOf(queries: Queries): Promise<Link | undefined> {
   return findHead.first(queries)
 }

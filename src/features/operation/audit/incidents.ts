@@ -27,7 +27,7 @@ const WINDOW_MS = 10 * 60 * 1000
 /**
  * Different incidents per window, in each of the two pools: at most two entries each, some 10 MB a day under an endless
  * attack. Beyond that, only action and reason are counted. With pools of their own, refusals, which cost an attacker
- * nothing, cannot hide whose account somebody tries passwords on.
+ * nothing, cannot hide which account is under attack.
  */
 const MAX_OF_POOL = 50
 /** Of these, from one source; beyond that, counted by source, action and reason. */
@@ -126,7 +126,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
   return {
     flush,
 
-    /** Somebody tried to prove who they are and failed. */
+    /** Records a failed attempt to authenticate. */
     failed,
 
     /** A request refused for its credential, its rights or the rate limit. */
@@ -136,7 +136,7 @@ export function createIncidents({ store, clock, record }: IncidentsOptions) {
     },
 
     /**
-     * Does `work`, in which somebody proves who they are, and records a failure.
+     * Does `work`, which authenticates a client, and records a failure.
      *
      * @param event what was tried, and on whose account
      * @throws whatever `work` throws

@@ -33,7 +33,7 @@ export const AuditEntryModel = t.Object(
     actor_id: nullable(idOut()),
     credential_kind: choice(
       ['jwt', 'api_key', 'none', 'operator', 'panel'],
-      '`none` is somebody without a credential, `operator` the command line, `panel` the panel itself',
+      '`none` is a client without a credential, `operator` the command line, `panel` the panel itself',
     ),
     credential_id: nullable(idOut()),
     address: nullable(t.String({ examples: ['203.0.113.7'] })),

@@ -20,7 +20,7 @@ export type Retention = ReturnType<typeof createRetention>
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Entries per transaction, for which all other writers wait. */
 const BATCH = 2000
-/** Entries per statement, for which everybody waits. */
+/** Entries per statement, during which all other requests wait. */
 const SLICE = 250
 const ONLY_ROW = 1
 

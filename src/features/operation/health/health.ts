@@ -28,7 +28,7 @@ export type HealthOptions = {
   /** Milliseconds since the epoch; undefined over plain HTTP. */
   certificateExpiresAt(): number | undefined
   /** Since when an email that could not be sent has been waiting; milliseconds since the epoch. */
-  mailsWaitSince(): Promise<number | undefined>
+  emailsWaitingSince(): Promise<number | undefined>
 }
 
 export type Health = ReturnType<typeof createHealth>
@@ -42,7 +42,7 @@ const warning = (reason: string): Check => ({ status: 'warning', reason })
 const failing = (reason: string): Check => ({ status: 'failing', reason })
 
 export function createHealth(options: HealthOptions) {
-  const { clock, directory, isServing, probe, storeTrouble, hasOurSchema, certificateExpiresAt, mailsWaitSince } =
+  const { clock, directory, isServing, probe, storeTrouble, hasOurSchema, certificateExpiresAt, emailsWaitingSince } =
     options
 
   function database(answered: boolean): Check {
@@ -80,7 +80,7 @@ export function createHealth(options: HealthOptions) {
   }
 
   async function outbox(): Promise<Check> {
-    const since = await mailsWaitSince()
+    const since = await emailsWaitingSince()
     return since !== undefined && clock.now() - since > MAIL_WARNING_MS
       ? warning('emails cannot be sent; the log says why')
       : ok

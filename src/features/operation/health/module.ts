@@ -14,7 +14,7 @@ export function healthModule({ config, clock, store, probe, outbox, certificate,
     storeTrouble: store.trouble,
     hasOurSchema: () => hasOurSchema(store),
     certificateExpiresAt: () => certificate.get()?.expiresAt,
-    mailsWaitSince: outbox.waitingSince,
+    emailsWaitingSince: outbox.waitingSince,
   })
   return {
     services: { health },

@@ -1,11 +1,11 @@
 /**
- * The dearest requests: for how long does each hold the event loop, with a million audit entries, 100,000 sites and 100,000
- * users, the most of them in one account?
+ * The most expensive requests: how long does each hold the event loop, with a million audit entries, 100,000 sites and
+ * 100,000 users, half of them in one account?
  *
- *   bun bench/dearest.ts [directory]      a few minutes; the data is kept in the directory for the next run
+ *   bun bench/costliest.ts [directory]      a few minutes; the data is kept in the directory for the next run
  *
- * The panel runs in this process and a turn of the event loop is timed all the while. Of each request the longest turn is
- * told, as the smallest of several runs: what else the machine does makes it longer, nothing makes it shorter.
+ * The panel runs in this process, and every turn of the event loop is timed. The result for a request is its longest turn,
+ * the smallest of several runs: other load on the machine can only make it longer.
  */
 import { Database } from 'bun:sqlite'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -29,7 +29,7 @@ const LONG = `${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}`
 type Request = { method?: string; path: string; as?: string; body?: (run: number) => object; runs?: number }
 
 const directory = process.argv[2] ?? join(tmpdir(), 'ncp-bench')
-const data = await dearData()
+const data = await largeData()
 const config = { ...loadConfig({}, {}), data, limitUser: 1_000_000, limitLogin: 1_000_000, limitAnonymous: 1_000_000 }
 const panel = await openPanel({ config, clock: systemClock, log: noLog })
 const app = createApp(panel, () => '127.0.0.1')
@@ -195,23 +195,23 @@ async function useKeys(): Promise<void> {
 }
 
 /** A copy that this run may change. */
-async function dearData(): Promise<string> {
+async function largeData(): Promise<string> {
   const small = await makeData(directory, SIZE)
-  const dear = `${small}-dear`
-  if (!existsSync(dear)) {
-    const unfinished = `${dear}.new`
+  const large = `${small}-large`
+  if (!existsSync(large)) {
+    const unfinished = `${large}.new`
     rmSync(unfinished, { recursive: true, force: true })
     cpSync(small, unfinished, { recursive: true })
-    makeDear(join(unfinished, 'ncp.db'))
-    cpSync(unfinished, dear, { recursive: true })
+    makeExpensive(join(unfinished, 'ncp.db'))
+    cpSync(unfinished, large, { recursive: true })
     rmSync(unfinished, { recursive: true, force: true })
   }
-  const copy = mkdtempSync(join(tmpdir(), 'ncp-dearest-'))
-  cpSync(dear, copy, { recursive: true })
+  const copy = mkdtempSync(join(tmpdir(), 'ncp-costliest-'))
+  cpSync(large, copy, { recursive: true })
   return copy
 }
 
-function makeDear(file: string): void {
+function makeExpensive(file: string): void {
   using db = new Database(file, { strict: true })
   db.run('PRAGMA synchronous = OFF')
   const now = Date.now()
