@@ -28,6 +28,10 @@ beforeAll(async () => {
   ada = await panel.customer()
   await panel.subscription(ada.id)
   await panel.post('/sites', ada.token, { domain: 'ada.example', aliases: ['www.ada.example'] })
+  // Lists below a resource are asked for with the id of the customer.
+  for (let id = 2; id <= ada.id; id++) await panel.post('/sites', ada.token, { domain: `ada-${id}.example` })
+  const { data: gone } = await panel.post<{ id: number }>('/sites', ada.token, { domain: 'gone.example' })
+  await panel.delete(`/sites/${gone.id}`, ada.token)
   operations = await operationsOf(panel)
   await requestLists()
   await requestEverything()
@@ -46,9 +50,26 @@ async function runJobs(): Promise<void> {
   for (const { run } of tasks) await run(new AbortController().signal)
   // Its task waits until the clock can be believed.
   await auditRetention.prune()
+  await reportAsNode()
   await outbox.deliver()
   await outbox.countWaiting()
   await health.check()
+}
+
+/** What a node asks for, and what it reports of a site that it serves, and of one that is gone. */
+async function reportAsNode(): Promise<void> {
+  const { readDesired, takeReport } = panel.services
+  const { subscriptions } = await readDesired(null, 0)
+  const sites = subscriptions.flatMap(({ id: subscriptionId, sites }) =>
+    sites.map(({ id: siteId, generation, state }) => ({
+      subscriptionId,
+      siteId,
+      generation,
+      ...(state === 'deleting' ? ({ state: 'removed' } as const) : ({ state: 'serving', documentRoot: '/' } as const)),
+    })),
+  )
+  expect(new Set(sites.map(({ state }) => state))).toEqual(new Set(['serving', 'removed']))
+  await takeReport(null, { sites, releases: [], removedSubscriptions: subscriptions.map(({ id }) => id) })
 }
 
 /** Every list, with every combination of its parameters, as a customer and as an administrator. */

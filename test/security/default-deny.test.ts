@@ -37,6 +37,7 @@ const FOR_KEYS = [
   'GET /api/v1/sites/{id}',
   'PATCH /api/v1/sites/{id}',
   'DELETE /api/v1/sites/{id}',
+  'GET /api/v1/sites/{id}/events',
   'GET /api/v1/subscriptions',
   'GET /api/v1/subscriptions/{id}',
   'PATCH /api/v1/subscriptions/{id}',

@@ -1,9 +1,9 @@
 /** What the audit log records about an API key. */
 import type { Actor } from '../../../core/actor.ts'
+import type { Details } from '../../../core/details.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import type { Queries } from '../../../db/store.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
-import type { Details } from '../../operation/audit/events.ts'
 import type { ApiKey } from './rows.ts'
 
 type Action = 'api_key.create' | 'api_key.change' | 'api_key.rotate' | 'api_key.delete'

@@ -83,7 +83,6 @@ async function readReleases(queries: Queries, page: NamedSite[]): Promise<Map<nu
         inArray(deployments.status, ['unpacking', 'ready', 'active', 'superseded']),
       ),
     )
-    .orderBy(asc(deployments.id))
   for (const { id: deploymentId, siteId, number, status, sha256, archiveBytes } of rows) {
     const releases: Releases = bySite.get(siteId) ?? { toUnpack: [], kept: [], numbers: new Map() }
     bySite.set(siteId, releases)
@@ -107,7 +106,7 @@ function desiredSite(site: NamedSite, releases: Releases | undefined): DesiredSi
     spa,
     publicDir,
     release: deploymentId === null ? null : (releases?.numbers.get(deploymentId) ?? null),
-    toUnpack: releases?.toUnpack ?? [],
+    toUnpack: (releases?.toUnpack ?? []).toSorted((one, other) => one.number - other.number),
     kept: releases?.kept ?? [],
   }
 }

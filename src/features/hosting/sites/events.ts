@@ -1,8 +1,12 @@
-/** What happened to a site: written with the change itself, kept for 30 days. */
-import { and, asc, eq, lt } from 'drizzle-orm'
-import type { Queries } from '../../../db/store.ts'
+/** What happened to a site: written with the change itself, read in pages, kept for 30 days. */
+import { and, asc, eq, gt, lt } from 'drizzle-orm'
+import { type Details, writeDetails } from '../../../core/details.ts'
+import type { Page, PageRequest } from '../../../core/page.ts'
+import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import type { Queries, ReadStore } from '../../../db/store.ts'
 import { siteEvents } from '../../../db/tables.ts'
 
+/** Grows; a kind never changes its meaning. */
 export const EVENT_KINDS = [
   'site.created',
   'site.changed',
@@ -21,26 +25,52 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 
 export type SiteEvent = typeof siteEvents.$inferSelect
 
-type NewEvent = { site: { id: number; generation: number }; kind: EventKind; details?: object; at: number }
+const DAY_MS = 24 * 60 * 60 * 1000
+const KEPT_MS = 30 * DAY_MS
+/** Events deleted in one transaction. */
+const BATCH = 500
+
+type NewEvent = {
+  site: { id: number; generation: number }
+  kind: EventKind
+  details?: Details
+  /** Milliseconds since the epoch. */
+  at: number
+}
 
 export async function recordEvent(tx: Queries, { site, kind, details = {}, at }: NewEvent): Promise<void> {
   await tx.insert(siteEvents).values({
     siteId: site.id,
     kind,
     generation: site.generation,
-    details: JSON.stringify(details),
+    details: writeDetails(details),
     createdAt: at,
   })
 }
 
-/** Deletes some of the events before a time, the oldest. */
-export async function deleteEventsBefore(tx: Queries, before: number, limit: number): Promise<number> {
+/** The events of a site, oldest first. */
+export function listEvents(store: ReadStore, siteId: number, page: PageRequest): Promise<Page<SiteEvent>> {
+  return readPage(store, page, async (afterId, wanted) =>
+    pieceOf(
+      await store.read
+        .select()
+        .from(siteEvents)
+        .where(and(eq(siteEvents.siteId, siteId), gt(siteEvents.id, afterId)))
+        .orderBy(asc(siteEvents.id))
+        .limit(wanted),
+      wanted,
+    ),
+  )
+}
+
+/** Deletes some of the events that are older than 30 days. @returns how many */
+export async function pruneEvents(tx: Queries, deletableBefore: number): Promise<number> {
   const old = await tx
     .select({ id: siteEvents.id })
     .from(siteEvents)
-    .where(lt(siteEvents.createdAt, before))
+    .where(lt(siteEvents.createdAt, deletableBefore - KEPT_MS))
     .orderBy(asc(siteEvents.createdAt))
-    .limit(limit)
-  for (const { id } of old) await tx.delete(siteEvents).where(and(eq(siteEvents.id, id)))
+    .limit(BATCH)
+  for (const { id } of old) await tx.delete(siteEvents).where(eq(siteEvents.id, id))
   return old.length
 }

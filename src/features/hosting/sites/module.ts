@@ -1,4 +1,6 @@
 /** Sites: the domains that a subscription serves. */
+import { panelItself } from '../../../core/actor.ts'
+import { nextTurn } from '../../../core/next-turn.ts'
 import type { Module } from '../../../module.ts'
 import type { NodeId } from '../../../node/desired-states.ts'
 import type { Platform } from '../../../platform.ts'
@@ -6,6 +8,8 @@ import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { readDesired } from './desired.ts'
+import { siteEventRoutes } from './event-routes.ts'
+import { pruneEvents } from './events.ts'
 import { createTakeReport } from './observed.ts'
 import { siteRoutes } from './routes.ts'
 import { createServing } from './serving.ts'
@@ -13,8 +17,10 @@ import { createSites } from './sites.ts'
 
 export type SitesNeeds = Platform & { audit: RecordAudit; writeAs: WriteAs; subscriptionScope: SubscriptionScope }
 
+const HOUR_MS = 60 * 60 * 1000
+
 export function sitesModule(needs: SitesNeeds) {
-  const { config, store, clock, pages, audit, writeAs, subscriptionScope } = needs
+  const { config, store, clock, deletableBefore, storageLog, pages, audit, writeAs, subscriptionScope } = needs
   const serving = createServing(config)
   const sites = createSites({
     store,
@@ -24,6 +30,12 @@ export function sitesModule(needs: SitesNeeds) {
     scope: subscriptionScope,
     serving,
   })
+
+  async function pruneAll(stopping: AbortSignal): Promise<void> {
+    const pruneSome = () => writeAs(panelItself, (tx) => pruneEvents(tx, deletableBefore()))
+    while (!stopping.aborted && (await pruneSome()) > 0) await nextTurn()
+  }
+
   return {
     services: {
       sites,
@@ -32,6 +44,10 @@ export function sitesModule(needs: SitesNeeds) {
       readDesired: (nodeId: NodeId, revision: number) => readDesired(store, nodeId, revision),
       takeReport: createTakeReport({ writeAs, clock }),
     },
-    routes: ({ guard, answerOnce }) => [siteRoutes({ guard, sites, serving, pages, answerOnce })],
+    routes: ({ guard, answerOnce }) => [
+      siteRoutes({ guard, sites, serving, pages, answerOnce }),
+      siteEventRoutes({ guard, sites }),
+    ],
+    tasks: [{ everyMs: HOUR_MS, run: pruneAll, log: storageLog, failure: 'old events of sites not deleted' }],
   } satisfies Module
 }

@@ -60,7 +60,7 @@ export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
     await recordEvent(tx, {
       site,
       kind: eventOf[report.state],
-      ...(report.state === 'failed' && { details: report.failure }),
+      ...(report.state === 'failed' && { details: { ...report.failure } }),
       at: clock.now(),
     })
     if (report.state === 'serving' && report.generation === row.generation) await markServed(tx, row)

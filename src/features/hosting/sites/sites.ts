@@ -13,7 +13,7 @@ import { desired } from '../../../node/desired-states.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
-import { recordEvent } from './events.ts'
+import { listEvents, recordEvent, type SiteEvent } from './events.ts'
 import { requireActive, requireRoom } from './limit.ts'
 import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
@@ -128,6 +128,12 @@ export function createSites(options: SitesOptions) {
     /** @throws AppError `not_found`, `forbidden` for another customer's */
     async find(caller: Caller, ref: SiteRef): Promise<Site> {
       return (await findVisible(caller, ref, store.read)).site
+    },
+
+    /** What happened to a site, the oldest first. @throws AppError `not_found`, `forbidden` for another customer's */
+    async listEvents(caller: Caller, ref: SiteRef, page: PageRequest): Promise<Page<SiteEvent>> {
+      const { site } = await findVisible(caller, ref, store.read)
+      return listEvents(store, site.id, page)
     },
 
     /** @throws AppError `not_found`, `forbidden` if the caller may not see the subscription */

@@ -1,4 +1,5 @@
 /** The events of the audit log: every action by name, and what its entries record. */
+import type { Details } from '../../../core/details.ts'
 
 /** Append only; a name that has been written never gets another meaning. */
 export const ACTIONS = [
@@ -43,9 +44,6 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number]
 
 export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site'
-
-/** Never a secret: names, numbers and states that a reader needs to understand what changed. */
-export type Details = { [name: string]: string | number | boolean | null | string[] }
 
 export type AuditEvent = {
   action: Action

@@ -1,12 +1,12 @@
 /** Counts what accounts do beyond their budget, in the same transaction, and writes it as sums within the hour. */
 import { asc, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
+import { writeDetails } from '../../../core/details.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
 import { countUpTo } from '../../../db/count.ts'
 import type { Queries, Store } from '../../../db/store.ts'
 import { auditSums } from '../../../db/tables.ts'
 import type { AuditEntry } from './chain.ts'
-import { writeDetails } from './details.ts'
 
 /** An entry that has no place in the chain yet. */
 export type NewEntry = Omit<AuditEntry, 'id' | 'createdAt' | 'hash'>

@@ -1,12 +1,14 @@
-/** Keeps the details of an audit entry short, so that what a customer writes a thousand times cannot fill the disk. */
-import type { Details } from './events.ts'
+/** Keeps the details of what happened short, so that what a customer writes a thousand times cannot fill the disk. */
+
+/** Never a secret: names, numbers and states that a reader needs to understand what changed. */
+export type Details = { [name: string]: string | number | boolean | null | string[] }
 
 /** Of one text. */
 const MAX_CHARACTERS = 256
 /** Of all texts in a list; the first is always included. */
 const MAX_LIST_CHARACTERS = 400
 
-/** @returns the JSON of an entry; if a list is too long, `…_left_out` says how many items are missing */
+/** @returns JSON with names in snake case; if a list is too long, `…_left_out` says how many items are missing */
 export function writeDetails(details: Details): string {
   const written: Details = {}
   for (const [name, value] of Object.entries(details)) {
