@@ -55,7 +55,7 @@ export function sizeOfRegularFile(directory: string, path: string): number | 'ir
   return found.isFile() ? found.size : 'irregular'
 }
 
-/** SHA-256 in hex, of a file of any size. @param onRead told of each piece, in bytes */
+/** SHA-256 in hex, of a file of any size. @param onRead called with the bytes of each piece */
 export async function hashOfFile(path: string, onRead: (bytes: number) => void = () => undefined): Promise<string> {
   const hasher = new Bun.CryptoHasher('sha256')
   for await (const chunk of createReadStream(path)) {

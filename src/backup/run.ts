@@ -13,7 +13,7 @@ const SETTLE_MS = 5
 
 /**
  * @param thread where `worker.ts` is
- * @param tell told of the database that is being copied, which may end a little smaller than it is now
+ * @param tell called with the database that is being copied, which may end a little smaller than it is now
  * @throws Error as `createBackup` does
  */
 export async function runBackup(

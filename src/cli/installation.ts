@@ -15,7 +15,7 @@ import { openLog } from './open-log.ts'
 
 /** @throws ConfigError where no panel was ever started: a mistyped directory must not become a new, empty one */
 export function installed(config: Config): Config {
-  // In the middle of a restore there is no database: a command that opens the directory is told so.
+  // In the middle of a restore there is no database: a command that opens the directory gets an error that says so.
   const { database, restoreMark } = dataPaths(config.data)
   if (existsSync(database) || existsSync(restoreMark)) return config
   throw new ConfigError([`${labelOf(config, 'data')}: there is no panel in ${config.data}; 'ncp serve' creates one`])

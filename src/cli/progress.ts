@@ -7,7 +7,7 @@ import { humanBytes } from './units.ts'
 const REDRAW_MS = 100
 
 /**
- * Runs `work`, and shows on standard error what it tells of its progress. The line is gone at the end.
+ * Runs `work`, and shows its progress on standard error. The line is gone at the end.
  *
  * @param isQuiet for what a program reads
  */

@@ -13,6 +13,6 @@ export async function closeAll(steps: readonly (() => unknown)[]): Promise<void>
       failures.push(error)
     }
   }
-  if (failures.length > 1) throw new AggregateError(failures, 'several things could not be ended in order')
+  if (failures.length > 1) throw new AggregateError(failures, 'several things could not be closed')
   if (failures.length === 1) throw failures[0]
 }

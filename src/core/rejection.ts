@@ -12,7 +12,7 @@ export type RejectionReason =
 
 export class Rejection {
   readonly reason: RejectionReason
-  /** Public, and safe in a quoted string of a header. What it tells of a credential is for its holder alone. */
+  /** Public, and safe in a quoted string of a header. What it says about a credential is for its holder only. */
   readonly description: string | undefined
 
   constructor(reason: RejectionReason, description?: string) {

@@ -60,7 +60,7 @@ export async function one<Row>(query: PromiseLike<Row[]>): Promise<Row> {
 }
 
 function requireRow<Row>(row: Row | undefined): Row {
-  if (row === undefined) throw new Error('a statement that always gives a row gave none')
+  if (row === undefined) throw new Error('a statement that always returns a row returned none')
   return row
 }
 

@@ -11,7 +11,7 @@ export const requestHeaders: Record<RequestHeader, { description: string; schema
     schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
   },
   'If-Match': {
-    description: 'The ETag of the response that the client last read: 412 if the resource has changed since then then',
+    description: 'The ETag of the response that the client last read: 412 if the resource has changed since then',
     schema: { type: 'string', maxLength: MAX_CONDITION_LENGTH },
   },
   'Idempotency-Key': {

@@ -135,7 +135,7 @@ function tidyResponses(method: string, operation: Operation, errors: Json): void
   delete operation['x-request-headers']
   const isRead = taken.includes('If-None-Match')
   const isList = Object.values(responses).some((response) => response['x-paged'])
-  if (isRead) responses['304'] = { description: 'Not modified: the client already has the current answer' }
+  if (isRead) responses['304'] = { description: 'Not modified: the client already has the current response' }
   for (const [status, response] of Object.entries(responses)) {
     const isSuccess = status < '400'
     const isTagged = isSuccess && (isRead || (taken.includes('If-Match') && method === 'patch'))

@@ -72,7 +72,7 @@ const BATCH = 5
 const SWEEP = 100
 /** The grace period for running jobs at shutdown. */
 const STOP_MS = 2000
-/** The highest count that monitoring is told. */
+/** The highest count reported to monitoring. */
 const MAX_COUNT = 10_000
 
 export function createQueue(options: QueueOptions) {

@@ -3,7 +3,7 @@ import type { Listener } from '../tls/listener.ts'
 
 export type StopOptions = {
   listener: Pick<Listener, 'retire' | 'drain' | 'cut'>
-  /** Readiness fails, and the service manager is told. */
+  /** Readiness fails, and the service manager is notified. */
   announce(): void
   /** Writes and closes everything. */
   close(): Promise<void>

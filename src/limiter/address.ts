@@ -30,7 +30,7 @@ const NEVER_TRANSLATED = new Set([
 export function parseRanges(texts: readonly string[]): AddressRange[] {
   return texts.map((text) => {
     const [, host = text] = /^(.+)\/\d+$/.exec(text) ?? []
-    if (!isAddress(host) || host.includes('%')) throw new Error(`${text} is no address`)
+    if (!isAddress(host) || host.includes('%')) throw new Error(`${text} is not an address`)
     if (host !== text) return ipaddr.parseCIDR(text)
     const address = ipaddr.process(text)
     return [address, address.kind() === 'ipv4' ? 32 : 128]
@@ -64,7 +64,7 @@ export function createAddressFilter(ranges: readonly AddressRange[]): (address: 
   }
 }
 
-/** @returns undefined for a text that is no address */
+/** @returns undefined for a text that is not an address */
 export function describeAddress(text: string): ClientAddress | undefined {
   const ip = parseAddress(text)
   if (!ip) return undefined

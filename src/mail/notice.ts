@@ -38,7 +38,7 @@ export type Notice =
   | { kind: 'session_attempts_slowed' }
   | { kind: 'api_key_deleted'; name: string; prefix: string }
   | { kind: 'account_unlocked' }
-  /** So much happened that the user is not told of each of it. */
+  /** So much happened that the user does not get an email about each change. */
   | { kind: 'many_changes' }
   /** With so many sites and API keys that were bound to it. */
   | { kind: 'subscription_deleted'; name: string; sites: number; apiKeys: number }

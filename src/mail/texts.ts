@@ -23,7 +23,7 @@ export type Texts = {
   passwordReset(values: { email: string; link: string }): EmailText
   emailChange(values: { oldEmail: string; newEmail: string; link: string }): EmailText
   notices: NoticeTexts
-  /** What to do about a notice, by who did what it tells. */
+  /** What to do about a notice, by the author of the reported change. */
   advice: Record<Author, string>
   /** The lines of every notice that say whose account it is about, and when it happened. */
   facts(values: { email: string; time: string }): string

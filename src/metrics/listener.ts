@@ -38,7 +38,7 @@ export function serveMetrics(sources: MetricSources, { host, port, log, refuse }
     fetch: answer,
     error(err) {
       log.error({ err }, 'metrics could not be read')
-      return new Response('The log tells why\n', { status: 500 })
+      return new Response('The log says why\n', { status: 500 })
     },
   })
   server.unref()

@@ -131,7 +131,7 @@ export function createRegistry(sources: MetricSources): Registry {
   return registry
 }
 
-/** One whose numbers are kept elsewhere; `Histogram` itself wants to be told of every single observation. */
+/** One whose numbers are kept elsewhere; `Histogram` itself needs every single observation. */
 class CollectedHistogram extends Histogram {
   constructor(
     readonly collectedName: string,

@@ -48,7 +48,7 @@ export const settingTable = {
     minimum: 0,
     maximum: 720,
     default: 24,
-    description: 'Hours between two backups; 0 makes none',
+    description: 'Hours between two backups; 0 turns them off',
   },
   backupKeep: {
     name: 'backup_keep',

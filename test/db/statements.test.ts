@@ -53,11 +53,11 @@ test('it answers synchronously: a request that awaits nothing takes no turn of t
 test('`first` returns a row or nothing, `one` a row or an error', async () => {
   await store.write(async (tx) => {
     expect(await change.first(tx, { key: 'a', value: '2' })).toBeUndefined()
-    expect(() => change.one(tx, { key: 'a', value: '2' })).toThrow('gave none')
+    expect(() => change.one(tx, { key: 'a', value: '2' })).toThrow('returned none')
     await put.run(tx, { key: 'a' })
     expect(await change.one(tx, { key: 'a', value: '2' })).toEqual(row('2'))
     expect(await change.first(tx, { key: 'a', value: '3' })).toEqual(row('3'))
     expect(await one(tx.select().from(settings))).toEqual(row('3'))
-    expect(one(tx.select().from(settings).where(eq(settings.key, 'b')))).rejects.toThrow('gave none')
+    expect(one(tx.select().from(settings).where(eq(settings.key, 'b')))).rejects.toThrow('returned none')
   })
 })

@@ -257,7 +257,7 @@ describe('an error', () => {
     const answer = await createSite('one-too-many', newDomain())
     expect([answer.status, answer.message]).toEqual([
       409,
-      'Idempotency-Key: at most 10000 are kept a day; go on without',
+      'Idempotency-Key: at most 10000 are kept per day; send the request without one',
     ])
     expect(await sitesOf()).toEqual([])
     // Others are kept apart, and so is what has expired.
@@ -276,7 +276,7 @@ describe('an error', () => {
     }
     expect([answer.status, answer.message]).toEqual([
       409,
-      'Idempotency-Key: at most 8 MB of answers are kept a day; go on without',
+      'Idempotency-Key: at most 8 MB of responses are kept per day; send the request without one',
     ])
     expect(kept * aliases.join().length).toBeGreaterThan(5_000_000)
     expect(await sitesOf()).toEqual([])

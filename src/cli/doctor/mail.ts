@@ -23,7 +23,7 @@ export async function checkMail({ config }: Situation, sendTo: string | undefine
           '--send-mail sends a test email',
         ),
       ]
-    const text = 'This email was sent by ncp doctor on the server of the panel. It works.'
+    const text = "ncp doctor on the panel's server sent this email. Sending works."
     await mailer.send({ to: sendTo, subject: 'Test email of the panel', text }, signal)
     return [ok(`${host} port ${port} accepted an email to ${sendTo}`, 'check that it arrives, and not as spam')]
   } catch (error) {

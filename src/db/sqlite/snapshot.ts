@@ -38,7 +38,7 @@ export function inspectDatabase(path: string): DatabaseReport {
     const damage = integrity.map((row) => row.integrity_check).filter((text) => text !== 'ok')
     const orphans = database.query('PRAGMA foreign_key_check').all().length
     const rows = database.query<{ name: string }, []>('SELECT name FROM schema_migrations ORDER BY name').all()
-    const problems = [...damage, ...(orphans > 0 ? [`${orphans} rows refer to others that are not there`] : [])]
+    const problems = [...damage, ...(orphans > 0 ? [`${orphans} rows refer to missing rows`] : [])]
     return { problems, migrations: rows.map(({ name }) => name) }
   } catch (error) {
     return { problems: [(error as Error).message], migrations: [] }

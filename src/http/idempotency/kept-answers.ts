@@ -78,13 +78,16 @@ export function createIdempotency({ store, clock, deletableBefore, secretBox }: 
     const isLive = and(eq(idempotentAnswers.userId, request.userId), gt(idempotentAnswers.expiresAt, now))
     const live = tx.select({ one: sql`1` }).from(idempotentAnswers).where(isLive)
     if ((await countUpTo(tx, live, MAX_ANSWERS)) >= MAX_ANSWERS) {
-      throw new AppError('conflict', `Idempotency-Key: at most ${MAX_ANSWERS} are kept a day; go on without`)
+      throw new AppError(
+        'conflict',
+        `Idempotency-Key: at most ${MAX_ANSWERS} are kept per day; send the request without one`,
+      )
     }
     const sealed = secretBox.seal(JSON.stringify(answer), contextOf(request))
     if (!budget.take(`${request.userId}`, sealed.length, MAX_MEGABYTES * MEGABYTE)) {
       throw new AppError(
         'conflict',
-        `Idempotency-Key: at most ${MAX_MEGABYTES} MB of answers are kept a day; go on without`,
+        `Idempotency-Key: at most ${MAX_MEGABYTES} MB of responses are kept per day; send the request without one`,
       )
     }
     await tx.insert(idempotentAnswers).values({ ...request, answer: sealed, createdAt: now, expiresAt: now + TTL_MS })

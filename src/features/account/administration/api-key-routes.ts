@@ -28,7 +28,7 @@ const operations = {
     id: 'revokeUserApiKey',
     summary: 'Revoke an API key of a user',
     description:
-      'It stops working at the next request, and so does the old secret of a rotated key. The user is told by email.',
+      'It stops working at the next request, and so does the old secret of a rotated key. The user is notified by email.',
     scope: 'users:write',
     tag,
     params: closed({

@@ -19,7 +19,7 @@ const operations = {
   changeUserEmail: operation('admin_session', {
     id: 'changeUserEmail',
     summary: 'Change the email address of a user who lost access to the mailbox',
-    description: `Takes effect at once, without a confirmation from the new address. The old address is told by email, and reset links sent to it stop working. Sessions and API keys stay valid. ${OWN_FACTORS}`,
+    description: `Takes effect at once, without a confirmation from the new address. The old address is notified by email, and reset links sent to it stop working. Sessions and API keys stay valid. ${OWN_FACTORS}`,
     tag,
     params: idParams('User id'),
     body: model.UserEmailChange,
@@ -30,7 +30,7 @@ const operations = {
   resetUserTwoFactor: operation('admin_session', {
     id: 'resetUserTwoFactor',
     summary: 'Switch two-factor authentication off for a user who lost the second factor',
-    description: `Ends all sessions of the user; API keys stay valid. The user is told by email. ${OWN_FACTORS}`,
+    description: `Ends all sessions of the user; API keys stay valid. The user is notified by email. ${OWN_FACTORS}`,
     tag,
     params: idParams('User id'),
     body: model.OwnFactors,
@@ -53,7 +53,7 @@ const operations = {
   unlockUser: operation('admin', {
     id: 'unlockUser',
     summary: 'Let a user log in again after too many failed attempts',
-    description: 'Forgets all failed attempts on the account, from every address. The user is told by email.',
+    description: 'Forgets all failed attempts on the account, from every address. The user is notified by email.',
     scope: 'users:write',
     tag,
     params: idParams('User id'),

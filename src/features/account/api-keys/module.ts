@@ -49,7 +49,7 @@ export function apiKeysModule(needs: ApiKeysNeeds) {
         everyMs: 10 * 60 * 1000,
         run: expiryNotices.send,
         log,
-        failure: 'users not told of API keys that expire',
+        failure: 'users not notified of expiring API keys',
       },
     ],
   } satisfies Module

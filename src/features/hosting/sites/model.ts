@@ -140,7 +140,7 @@ export const SiteModel = t.Object(
   { additionalProperties: false, title: 'Site' },
 )
 
-/** How a site is shown, by who serves it. */
+/** How a site is shown, depending on what serves it. */
 export function toSite(site: Site, servedBy: ServedBy) {
   const { status, reason, failure } = statusOf(site, servedBy)
   return {

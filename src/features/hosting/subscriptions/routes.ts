@@ -107,7 +107,7 @@ const operations = {
     id: 'deleteSubscription',
     summary: 'Delete a subscription',
     description:
-      'Also deletes the API keys that are bound to it. With sites, it is deleted only with `delete_sites=true`, which also requires the scope `sites:write`. If it was the default, the oldest other subscription of the user becomes the default. The user is told by email.',
+      'Also deletes the API keys that are bound to it. With sites, it is deleted only with `delete_sites=true`, which also requires the scope `sites:write`. If it was the default, the oldest other subscription of the user becomes the default. The user is notified by email.',
     scope: 'subscriptions:write',
     tag,
     params: idParams('Subscription id'),

@@ -44,7 +44,7 @@ export const AuditEntryModel = t.Object(
     target_id: nullable(idOut()),
     result: choice(['success', 'failure', 'refused']),
     reason: nullable(
-      t.String({ examples: ['invalid credentials'], description: 'The `error` of the answer; null for a success' }),
+      t.String({ examples: ['invalid credentials'], description: 'The `error` of the response; null for a success' }),
     ),
     times: integerOut({
       minimum: 1,

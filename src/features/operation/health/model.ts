@@ -7,7 +7,7 @@ export const HealthModel = t.Object({ status: t.Literal('ok') }, { additionalPro
 
 /** `?verbose`, with or without a value. */
 export const VerboseQuery = closed({
-  verbose: t.Optional(choice(['', 'true'], 'Tells each check. Without a value it is meant as well.')),
+  verbose: t.Optional(choice(['', 'true'], 'Include each check; may be given without a value')),
 })
 
 const CheckModel = t.Object(

@@ -1,4 +1,4 @@
-/** What an administrator does over the API for a user who cannot get in, or whose key got out: audited, and told by email. */
+/** How an administrator helps, over the API, a user who is locked out or whose key leaked: audited, with an email to the user. */
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { enrol } from '../../../harness/authenticator.ts'
 import { failuresOf, setFailures } from '../../../harness/database.ts'

@@ -256,7 +256,7 @@ describe('the limit of a subscription', () => {
     expect((await list(carl.token)).data).toHaveLength(3)
   })
 
-  test('of 0 allows none', async () => {
+  test('of 0 means no limit', async () => {
     const carl = await panel.customer()
     await panel.subscription(carl.id, { max_sites: 0 })
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(carl.token)))

@@ -237,7 +237,7 @@ describe('an administrator', () => {
     expect(defaultsOf(await own(carl.token))).toEqual([ids[3] ?? 0])
   })
 
-  test('sets a limit from 0, which is none, to a million', async () => {
+  test('sets a limit up to a million, or 0 for no limit', async () => {
     for (const max_sites of [0, 1, 1_000_000]) {
       const { status, data } = await create({ user_id: ada.id, name: 'Hosting', max_sites })
       expect([status, data.max_sites]).toEqual([201, max_sites])
