@@ -15,6 +15,7 @@ import { createPasswords } from './crypto/passwords.ts'
 import { loadSecret } from './crypto/secret.ts'
 import { createSecretBox } from './crypto/secret-box.ts'
 import { dataPaths, privateNames } from './data-directory.ts'
+import { createCommitSignal } from './db/commit-signal.ts'
 import { probe } from './db/probe.ts'
 import { openStore } from './db/sqlite/store.ts'
 import { users } from './db/tables.ts'
@@ -90,6 +91,7 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
       'the clock was changed; nothing that seems to have expired is deleted for a day',
     ),
   )
+  const commits = createCommitSignal(store)
   const storedSettings = createStoredSettings(store)
   const defaultName = config.publicUrl === undefined ? 'ncp' : new URL(config.publicUrl).hostname
   const panelName = async () => (await readSettings(store.read)).panelName ?? defaultName
@@ -127,6 +129,8 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
       /** Of everything in the data directory. */
       paths,
       store,
+      /** Wakes what waits for a change of the database. */
+      commits,
       hasUsers,
       probe: () => probe(store),
       storedSettings,
@@ -165,9 +169,17 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
         },
       },
     },
-    tasks: [{ everyMs: CLOCK_MS, run: async () => isSteady(), log, failure: 'the clock was not checked' }],
+    tasks: [
+      { everyMs: CLOCK_MS, run: async () => isSteady(), log, failure: 'the clock was not checked' },
+      {
+        everyMs: commits.pollMs,
+        run: commits.poll,
+        log: storageLog,
+        failure: 'commits of other processes not looked for',
+      },
+    ],
     /** Lets emails under way finish for a moment, and closes the database. */
-    close: () => closeAll([backups.stop, outbox.stop, store.close]),
+    close: () => closeAll([commits.stop, backups.stop, outbox.stop, store.close]),
   } satisfies Module
   // Nothing failed: from here on the platform's own `close` closes it.
   opened.move()

@@ -36,6 +36,8 @@ export type Store = {
   durable(): Promise<void> | undefined
   /** What keeps writes from being confirmed, in words fit for strangers; undefined if nothing does. */
   trouble(): string | undefined
+  /** Calls back after each write of this process, once it is durable, whether or not it changed something. */
+  onWrite(listener: () => void): void
   /** Changes with every commit of any process: cached data is valid for one version. Read once per request. */
   version(): Awaitable<number>
   /** How long writes waited for their turn and for the lock. */

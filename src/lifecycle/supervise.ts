@@ -82,6 +82,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     listener,
     announce() {
       panel.readiness.set(false)
+      panel.commits.stop()
       manager?.stopping()
       keeper?.stop()
       issuance?.stop()

@@ -119,6 +119,8 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
     version,
   })
 
+  const listeners: (() => void)[] = []
+
   /** @returns the reason when it failed */
   function moveAtEnd(): unknown {
     // By now, another log or database may be there.
@@ -133,7 +135,12 @@ function open(path: string, nowMs: number, options: OpenOptions): SqliteStore {
 
   return {
     read: drizzle(reader, { schema: tables }),
-    write: writer.write,
+    async write(work) {
+      const result = await writer.write(work)
+      for (const listener of listeners) listener()
+      return result
+    },
+    onWrite: (listener) => void listeners.push(listener),
     writeSoon: writer.writeSoon,
     requireWritable: writer.requireUsable,
     durable: writer.durable,

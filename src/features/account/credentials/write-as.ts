@@ -18,6 +18,9 @@ import { endedSession, principalAgain, unexpired } from './principals.ts'
  */
 export type WriteAs = <A extends Actor, T>(actor: A, work: (tx: Queries, actor: A) => Promise<T>) => Promise<T>
 
+/** Reads for a caller whose credential and rights are checked again, as `WriteAs` does. @throws AppError as it does */
+export type ReadAs = <T>(caller: Caller, work: (queries: Queries, caller: Caller) => Promise<T>) => Promise<T>
+
 export type WriteAsOptions = {
   store: Store
   clock: Clock
@@ -47,5 +50,6 @@ export function createWriteAs({ store, clock, isTwoFactorRequired }: WriteAsOpti
   const writeAs: WriteAs = (actor, work) => store.write(proven(actor, work))
   /** Uses `store.writeSoon`: for attempt counts. */
   const writeSoonAs: WriteAs = (actor, work) => store.writeSoon(proven(actor, work))
-  return { writeAs, writeSoonAs }
+  const readAs: ReadAs = (caller, work) => proven(caller, work)(store.read)
+  return { writeAs, writeSoonAs, readAs }
 }

@@ -85,6 +85,30 @@ export const siteFilter = {
   subscription_id: t.Optional(integerText({ description: 'The subscription; absent means the default one' })),
 }
 
+const LONGEST_WAIT_SECONDS = 10
+
+export const siteWait = {
+  wait: t.Optional(
+    choice(
+      ['observed'],
+      'Answers once the node has reported on the newest generation, or with 404 once a site in deletion is gone',
+    ),
+  ),
+  timeout: t.Optional(
+    integerText({
+      minimum: 1,
+      maximum: LONGEST_WAIT_SECONDS,
+      description: 'Seconds to wait at most, 10 unless stated; the site is then answered as it is',
+    }),
+  ),
+}
+
+/** @returns milliseconds; undefined for a request that does not wait */
+export function toPatience({ wait, timeout }: { wait?: 'observed'; timeout?: string }): number | undefined {
+  if (wait === undefined) return undefined
+  return 1000 * (timeout === undefined ? LONGEST_WAIT_SECONDS : toInteger(timeout))
+}
+
 export const siteSearch = {
   domain: t.Optional(
     text({ minLength: 1, maxLength: 253, examples: ['example'], description: 'Part of the domain or of an alias' }),

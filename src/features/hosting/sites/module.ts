@@ -4,7 +4,7 @@ import { nextTurn } from '../../../core/next-turn.ts'
 import type { Module } from '../../../module.ts'
 import type { NodeId } from '../../../node/desired-states.ts'
 import type { Platform } from '../../../platform.ts'
-import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { readDesired } from './desired.ts'
@@ -15,18 +15,37 @@ import { siteRoutes } from './routes.ts'
 import { createServing } from './serving.ts'
 import { createSites } from './sites.ts'
 
-export type SitesNeeds = Platform & { audit: RecordAudit; writeAs: WriteAs; subscriptionScope: SubscriptionScope }
+export type SitesNeeds = Platform & {
+  audit: RecordAudit
+  writeAs: WriteAs
+  readAs: ReadAs
+  subscriptionScope: SubscriptionScope
+}
 
 const HOUR_MS = 60 * 60 * 1000
 
 export function sitesModule(needs: SitesNeeds) {
-  const { config, store, clock, deletableBefore, storageLog, pages, audit, writeAs, subscriptionScope } = needs
+  const {
+    config,
+    store,
+    clock,
+    deletableBefore,
+    storageLog,
+    pages,
+    audit,
+    writeAs,
+    readAs,
+    commits,
+    subscriptionScope,
+  } = needs
   const serving = createServing(config)
   const sites = createSites({
     store,
     clock,
     audit,
     writeAs,
+    readAs,
+    commits,
     scope: subscriptionScope,
     serving,
   })

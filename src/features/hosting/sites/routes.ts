@@ -22,7 +22,9 @@ import {
   SiteModel,
   siteFilter,
   siteSearch,
+  siteWait,
   toNewSite,
+  toPatience,
   toSite,
   toSiteChanges,
   toSiteFilter,
@@ -68,11 +70,12 @@ const operations = {
   getSite: operation('user', {
     id: 'getSite',
     summary: 'Show a site',
+    description: 'A script that has changed a site waits with `wait=observed` until the change is served.',
     scope: 'sites:read',
     keepsToSubscription: true,
     tag,
     params: idParams('Site id'),
-    query: closed(siteFilter),
+    query: closed({ ...siteFilter, ...siteWait }),
     conditional: true,
     data: SiteModel,
     errors: ['forbidden', 'not_found'],
@@ -143,8 +146,14 @@ export function siteRoutes({ guard, sites, serving, pages, answerOnce }: SiteRou
     )
   }
 
-  const getSite = async ({ caller, params, query, context }: Call<typeof operations.getSite>) =>
-    sendResource(context, shown(await sites.find(caller, toSiteRef({ params, query }))))
+  async function getSite({ caller, params, query, context }: Call<typeof operations.getSite>) {
+    const ref = toSiteRef({ params, query })
+    const patienceMs = toPatience(query)
+    const site = await (patienceMs === undefined
+      ? sites.find(caller, ref)
+      : sites.findObserved(caller, ref, patienceMs))
+    return sendResource(context, shown(site))
+  }
 
   async function changeSite({ caller, context, params, query, body }: Call<typeof operations.changeSite>) {
     const ref = toSiteRef({ params, query })

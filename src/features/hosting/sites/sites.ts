@@ -6,11 +6,12 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
+import type { CommitSignal } from '../../../db/commit-signal.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
-import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
 import { listEvents, recordEvent, type SiteEvent } from './events.ts'
@@ -19,6 +20,7 @@ import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
 import { runtimeOf } from './runtime.ts'
 import type { Serving } from './serving.ts'
+import { createWaitUntilObserved } from './wait.ts'
 
 type SiteRow = typeof sites.$inferSelect
 
@@ -56,6 +58,8 @@ export type SitesOptions = {
   clock: Clock
   audit: RecordAudit
   writeAs: WriteAs
+  readAs: ReadAs
+  commits: CommitSignal
   scope: SubscriptionScope
   serving: Serving
 }
@@ -63,7 +67,8 @@ export type SitesOptions = {
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, scope, serving } = options
+  const { store, clock, audit, writeAs, readAs, commits, scope, serving } = options
+  const waitUntilObserved = createWaitUntilObserved(commits)
 
   /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
   async function findVisible(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
@@ -129,6 +134,17 @@ export function createSites(options: SitesOptions) {
     async find(caller: Caller, ref: SiteRef): Promise<Site> {
       return (await findVisible(caller, ref, store.read)).site
     },
+
+    /**
+     * A site once its node has reported on the newest generation, or as it is when patience ends.
+     *
+     * @throws AppError `not_found`, also once it is gone, `forbidden`, and what a caller gets who has lost the right to ask
+     */
+    findObserved: (caller: Caller, ref: SiteRef, patienceMs: number): Promise<Site> =>
+      waitUntilObserved(
+        () => readAs(caller, async (queries, caller) => (await findVisible(caller, ref, queries)).site),
+        patienceMs,
+      ),
 
     /** What happened to a site, the oldest first. @throws AppError `not_found`, `forbidden` for another customer's */
     async listEvents(caller: Caller, ref: SiteRef, page: PageRequest): Promise<Page<SiteEvent>> {
