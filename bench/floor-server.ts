@@ -1,4 +1,4 @@
-/** A bare `Bun.serve` that gives every request the same bytes, after doing by the runtime what a panel can't do without. */
+/** A bare `Bun.serve` that gives every request the same bytes, after the runtime work that a panel cannot do without. */
 import { openSync, writeSync } from 'node:fs'
 import type { Need } from './floor.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-/** The server has a core of its own, and so has whoever puts load on it. */
+/** The server has its own core, and so has the load generator. */
 const SERVER_CORE = '0'
 const CLIENT_CORE = '1'
 /** Hertz of the counters in /proc: USER_HZ, 100 on every Linux. */
@@ -22,7 +22,7 @@ export type Server = {
 
 let port = 20_000 + (process.pid % 20_000)
 
-/** A port that nobody else of this run has. */
+/** A port that nothing else in this run uses. */
 export const nextPort = () => port++
 
 export const canPin = cpus().length > 1

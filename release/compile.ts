@@ -11,7 +11,7 @@ import type { Target } from './targets.ts'
  * @throws Error with what the compiler says
  */
 export async function compile(outfile: string, target?: Target): Promise<string[]> {
-  // Moved at the end: whoever runs or copies the last binary meanwhile keeps a whole one. The file's name goes into it,
+  // Moved at the end: a process that runs or copies the last binary keeps a whole one. The file's name goes into it,
   // its folder does not: two builds of one commit are the same.
   const workshop = join(dirname(outfile), `${process.pid}`)
   const unfinished = join(workshop, 'ncp')

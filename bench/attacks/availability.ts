@@ -4,8 +4,8 @@
  *
  *   bun run build && bun bench/attacks/availability.ts [seconds]      each phase takes 20 seconds unless stated
  *
- * Once a second one of them also logs in anew: from where they did before, which must get through, and from a new place, which
- * is told and has no bound, since whoever sends logins from hundreds of addresses fills the line of those who are new.
+ * Once a second one of them also logs in again: from a known address, which must get through, and from a new one, which is
+ * reported without a bound, since logins from hundreds of addresses fill the line of unknown clients.
  *
  * The bound: p99 of the others below one second in every phase, no error for any of them, every login from a known address, and after a minute of rest
  * not more than 64 MiB above the memory of the calm before. Ends with 1 when it doesn't hold.
@@ -20,7 +20,7 @@ const ADDRESSES = 150_000
 const P99_MS = 1000
 const MEMORY_MIB = 64
 
-/** Where the customer who logs in anew did so before; more than one, since an address has ten logins a minute. */
+/** Known addresses of the customer who logs in again; more than one, since an address has ten logins a minute. */
 const KNOWN_PLACES = Array.from({ length: 20 }, (_, i) => `192.0.2.${100 + i}`)
 
 /** Starts an attack. @returns what ends it and tells what it did */
@@ -82,7 +82,7 @@ try {
 }
 process.exit(failed ? 1 : 0)
 
-/** @returns an API key of each customer, who has a subscription and a site */
+/** @returns an API key of each customer, with a subscription and a site */
 async function customers(): Promise<string[]> {
   const admin = { authorization: `Bearer ${await panel.login('admin@localhost', panel.adminPassword())}` }
   const keys: string[] = []
@@ -106,7 +106,7 @@ async function customers(): Promise<string[]> {
   return keys
 }
 
-/** Open loop: a request begins when its time has come, so that a slow answer can't hide the ones behind it. */
+/** Open loop: a request begins when its time has come, so that a slow response cannot hide the ones behind it. */
 async function serveOthers(keys: string[]): Promise<{ times: number[]; errors: number }> {
   const times: number[] = []
   let errors = 0

@@ -1,6 +1,6 @@
 /**
- * Can an attacker tell by the time of an answer who has an account? Measures login and password reset for every kind
- * of account against an address that nobody has, in pairs: each round asks for every kind once, in random order, and
+ * Does the time of a response reveal whether an account exists? Measures login and password reset for every kind
+ * of account against an unknown address, in pairs: each round asks for every kind once, in random order, and
  * what counts is the difference within the round. So a machine that is busy for a while disturbs both of a pair.
  *
  *   bun run build && bun bench/attacks/timing.ts [rounds]       300 rounds take about two minutes

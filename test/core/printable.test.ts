@@ -6,8 +6,8 @@ test.each([
   ['an escape sequence', 'a\x1b[2Jb', 'a\\u001b[2Jb'],
   ['the one-byte form of it', 'a\x9b2Jb', 'a\\u009b2Jb'],
   ['a line end and a tab', 'a\nb\tc\r', 'a\\u000ab\\u0009c\\u000d'],
-  ['what turns text round', 'a\u202eb\u2066c\u200fd\u061c', 'a\\u202eb\\u2066c\\u200fd\\u061c'],
-  ['what is invisible', 'a\u200bb\u00adc\ufeffd\u{e0041}', 'a\\u200bb\\u00adc\\ufeffd\\udb40\\udc41'],
+  ['a text direction override', 'a\u202eb\u2066c\u200fd\u061c', 'a\\u202eb\\u2066c\\u200fd\\u061c'],
+  ['an invisible character', 'a\u200bb\u00adc\ufeffd\u{e0041}', 'a\\u200bb\\u00adc\\ufeffd\\udb40\\udc41'],
   ['half a surrogate pair', 'a\ud800b', 'a\\ud800b'],
 ])('%s is shown as an escape', (_, text, shown) => {
   expect(printable(text)).toBe(shown)

@@ -1,4 +1,4 @@
-/** SQLite's log written anew: every frame is verified before, and none is changed. */
+/** SQLite's log rewritten: every frame is verified first, and none is changed. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'

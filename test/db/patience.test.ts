@@ -39,7 +39,7 @@ test('a write that was queued with a timed-out one does not wait all over again'
   const first = failure(write('first'))
   const others = ['second', 'third'].map((key) => failure(write(key)))
   expect(await first).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
-  // One that waited anew would get the lock within its five seconds, and be written.
+  // One that waited all over again would get the lock within its five seconds, and be written.
   const release = setTimeout(() => other.run('ROLLBACK'), 4000)
   for (const refused of await Promise.all(others)) expect(refused.code).toBe('unavailable')
   clearTimeout(release)

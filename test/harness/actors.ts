@@ -6,7 +6,7 @@ const origin: Origin = { address: '203.0.113.7', group: '203.0.113.7', userAgent
 export const stranger: UnauthenticatedClient = { kind: 'unauthenticated', origin }
 
 /**
- * A customer who asks for something that every JWT may.
+ * A customer who requests something that every JWT allows.
  *
  * @param sessionId 0, which no session has, for one that has ended
  */

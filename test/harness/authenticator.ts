@@ -9,7 +9,7 @@ export type Enrolled = {
   recoveryCodes: string[]
 }
 
-/** Switches two-factor authentication on for whoever has the token. */
+/** Switches two-factor authentication on for the token's user. */
 export async function enrol(panel: Panel, token: string, password: string = PASSWORD): Promise<Enrolled> {
   const setup = await panel.post<{ secret: string }>('/auth/2fa/setup', token, { password })
   const { secret } = setup.data

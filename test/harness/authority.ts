@@ -56,7 +56,7 @@ export async function startAuthority(directory: string) {
 
   return {
     directoryUrl: `${url}/dir`,
-    /** Whoever trusts this talks to the authority. */
+    /** A client that trusts this can talk to the authority. */
     certificate,
     /** Where the authority asks for the proof, instead of port 80. */
     proofPort: proof,

@@ -12,7 +12,7 @@ import type { Panel } from './panel.ts'
 export const CHROMIUM = process.env.NCP_TEST_CHROMIUM ?? '/usr/bin/chromium'
 export const chromiumIsInstalled = existsSync(CHROMIUM)
 
-/** Where screenshots go, when somebody wants to look. */
+/** Where screenshots go, if wanted. */
 const SCREENSHOTS = process.env.NCP_TEST_SCREENSHOTS
 
 const ARGUMENTS = [

@@ -6,7 +6,7 @@ import type { Panel } from './panel.ts'
 /** What every request may move, when a credential was last used, and a counter that goes on when its row is restored. */
 const MOVING = new Set(['revision', 'last_used_at', 'last_seen_at', 'last_login_at'])
 
-/** What a refused request may write too: that it was refused, and that somebody failed. */
+/** What even a refused request may write: the refusal, and the failed attempt. */
 const RECORDS = [
   'allowances',
   'strangers',

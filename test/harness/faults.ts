@@ -69,7 +69,7 @@ export function failingDisk(path: string) {
       const device = run(['findmnt', '--noheadings', '--output', 'SOURCE', path])
       writeFileSync(`/sys/fs/ext4/${basename(device.trim())}/trigger_fs_error`, '1')
     },
-    /** What an operator does, once nothing has a file open there any more. */
+    /** What an operator does once no file there is open. */
     repair(): void {
       unmount()
       const { exitCode } = Bun.spawnSync([CHECK_EXT4, '-f', '-p', image])

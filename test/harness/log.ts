@@ -22,5 +22,5 @@ export function createTestLog(): TestLog {
   }
 }
 
-/** A log that nobody reads. */
+/** A log that discards everything. */
 export const noLog: RequestLog = { info: () => {}, warn: () => {}, error: () => {}, request: () => {} }

@@ -4,7 +4,7 @@ import type { RequestLog } from '../../src/log/log.ts'
 import { type PanelOptions, startPanel } from './panel.ts'
 import { startSmtp } from './smtp.ts'
 
-/** Under which people reach the panel: the base of links in mails. */
+/** The URL at which people reach the panel: the base of links in emails. */
 export const PUBLIC_URL = 'https://panel.example.com'
 
 export type MailingPanel = Awaited<ReturnType<typeof startMailingPanel>>
@@ -21,7 +21,7 @@ export async function startMailingPanel(options: PanelOptions = {}, log?: Reques
   const settings = { mailServer: smtp.at(), mailFrom: 'ncp@example.com', publicUrl: PUBLIC_URL }
   const panel = await startPanel({ ...settings, ...options }, log)
 
-  /** All mails that a recipient has got, oldest first; what waits is sent before. */
+  /** All emails that a recipient has received, oldest first; queued ones are sent first. */
   async function mailsTo(email: string) {
     await panel.services.passwordReset.flush()
     await panel.services.outbox.deliver()

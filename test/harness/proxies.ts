@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 /** From the packages nginx-light, caddy, apache2 and haproxy. */
 export const PROXY_PATH = '/usr/sbin:/usr/bin:/bin'
-/** Another address of this machine than a proxy's: a client that nobody trusts. */
+/** An address of this machine other than a proxy's: an untrusted client. */
 export const CLIENT = '127.0.0.2'
 
 export type ProxyName = 'nginx' | 'caddy' | 'apache2' | 'haproxy'
@@ -80,7 +80,7 @@ http { access_log off; ${paths.join(' ')} ${server} }`,
 
 export type Asked = { status: number; headers: Record<string, unknown>; body: string }
 
-/** A request from an address that is not the proxy's. @returns status 0 while nobody answers */
+/** A request from an address that is not the proxy's. @returns status 0 while nothing answers */
 export function ask(
   port: number,
   path: string,

@@ -12,7 +12,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { MailServer } from '../../src/mail/server.ts'
 
 export type ReceivedMail = {
-  /** The envelope's addresses, which decide where a mail goes, whatever its headers say. */
+  /** The envelope's addresses, which decide where an email goes, whatever its headers say. */
   recipients: string[]
   /** Whether it came over TLS. */
   secure: boolean
@@ -26,7 +26,7 @@ export type ReceivedMail = {
 }
 
 /**
- * `hang` takes the connection and never speaks; `refuse` reads the mail, quotes it in its answer and doesn't take it, for now;
+ * `hang` takes the connection and never speaks; `refuse` reads the email, quotes it in its answer and does not accept it, for now;
  * the others refuse with 550.
  */
 export type Behaviour = 'accept' | 'refuse' | 'hang' | 'refuse the sender' | 'refuse the recipient' | 'refuse the text'
@@ -36,7 +36,7 @@ export type SmtpOptions = {
   tls?: { cert: string; key: string }
   /** TLS from the first byte. */
   implicitTls?: boolean
-  /** Who may send; without it anybody. */
+  /** The login required for sending; without it, none. */
   credentials?: { user: string; password: string }
 }
 
@@ -118,7 +118,7 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
       })
     },
 
-    /** The mails of a recipient, oldest first. */
+    /** A recipient's emails, oldest first. */
     to(recipient: string): ReceivedMail[] {
       return mails.filter(({ recipients }) => recipients.includes(recipient))
     },

@@ -112,7 +112,7 @@ async function attach(pid: number, settings: string[], { isWhole = true } = {}):
   })
   let said = ''
   const attached = Promise.withResolvers<void>()
-  // To its end: it speaks of every thread that begins, and would end if nobody listened.
+  // Read to the end: it reports every thread that starts, and would end if its output were not read.
   const listening = (async () => {
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
       said += chunk

@@ -21,10 +21,10 @@ const keyNames = async () =>
 describe('a body', () => {
   test.each<[string, Bun.BodyInit]>([
     ['is cut short', '{"name":"a"'],
-    ['has a comma too many', '{"name":"a",}'],
-    ['is no JSON', 'name=a'],
+    ['has an extra comma', '{"name":"a",}'],
+    ['is not JSON', 'name=a'],
     ['has single quotes', "{'name':'a'}"],
-    ['holds NaN', '{"name":NaN}'],
+    ['contains NaN', '{"name":NaN}'],
     ['has something after it', '{"name":"a"} x'],
     ['has a control character in a string', '{"name":"a\u0001"}'],
     ['is not UTF-8', new Uint8Array([...new TextEncoder().encode('{"name":"'), 0xff, 0xfe, 0x22, 0x7d])],
@@ -32,8 +32,8 @@ describe('a body', () => {
     ['begins with a byte-order mark', '\ufeff{"name":"a"}'],
     ['names a field twice', '{"name":"a","name":"b"}'],
     ['names a field twice in two spellings', '{"name":"a","n\\u0061me":"b"}'],
-    ['is nested without end', '['.repeat(30_000)],
-    ['is deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
+    ['is nested endlessly', '['.repeat(30_000)],
+    ['is nested deeply', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
     ['is only white space', '   '],
   ])('that %s is 400', async (_, body) => {
     const answer = await post(body)
@@ -421,7 +421,7 @@ describe('on the wire', () => {
   test.each([
     ['both a length and chunks', ['Content-Length: 3', 'Transfer-Encoding: chunked']],
     ['two lengths', ['Content-Length: 3', 'Content-Length: 5']],
-    ['a length that is no number', ['Content-Length: +3']],
+    ['a length that is not a number', ['Content-Length: +3']],
     ['an odd transfer encoding', ['Transfer-Encoding: xchunked']],
   ])('%s cannot smuggle a second request', async (_, headers) => {
     const response = await sendRaw(

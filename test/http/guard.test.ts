@@ -1,4 +1,4 @@
-/** The guard fails closed: a route that says nothing of limited keys is out of their reach, also one that is yet to come. */
+/** The guard fails closed: a route that does not mention limited keys is out of their reach, and so is any future one. */
 import { expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import type { KeyRestrictions, Principal } from '../../src/core/principal.ts'

@@ -160,7 +160,7 @@ describe('a repeated request', () => {
       `The first of these requests created user ${first.data.id}, and only its response showed the activation token: renew it with POST /admin/users/${first.data.id}/activation`,
     ])
     expect((await panel.get<unknown[]>('/admin/users?email=eve@example.com', admin)).data).toHaveLength(1)
-    // The token opens an account: whoever could open the box finds none.
+    // The token opens an account: even with the box open, it is not found.
     expect(await keptFor(1)).not.toContain(first.data.activation.token)
     expect((await post(`/admin/users/${first.data.id}/activation`, 'renew', undefined, admin)).status).toBe(200)
   })
@@ -309,7 +309,7 @@ describe('an API key', () => {
       `The first of these requests created API key ${first.data.id}, and only its response showed the secret: rotate the key, or delete it`,
     ])
     expect((await panel.get<unknown[]>('/auth/api-keys', ada.token)).data).toHaveLength(1)
-    // As the contract says: of the key itself, its hash is all that is stored, also by whoever could open the box.
+    // As the contract says: of the key itself, only its hash is stored, even with the box open.
     expect(await keptFor(ada.id)).not.toContain(first.data.key)
   })
 

@@ -55,7 +55,7 @@ async function pagesOf<Row>(path: string, as: string): Promise<Row[][]> {
 
 test.each([
   ['of a subscription', () => [`/sites?limit=1000`, ada.token] as const],
-  ['of everybody', async () => [`/sites?limit=1000`, await panel.admin()] as const],
+  ['of all users', async () => [`/sites?limit=1000`, await panel.admin()] as const],
   ['that are searched', () => [`/sites?limit=1000&domain=a100.`, ada.token] as const],
 ])('a list of large sites %s comes in pages of a megabyte, each site once and complete', async (_, request) => {
   const [path, as] = await request()

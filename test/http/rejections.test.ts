@@ -1,4 +1,4 @@
-/** What a credential that is not valid is told: the contract's envelope always, and a reason for who holds the right secret. */
+/** The response to an invalid credential: always the contract's envelope, and a reason if the secret is right. */
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { decodeJwt, SignJWT } from 'jose'

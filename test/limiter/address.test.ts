@@ -22,10 +22,10 @@ describe('an address', () => {
     // An IPv4 client behind a translator (RFC 6052): they would all share one /64.
     ['64:ff9b::203.0.113.7', '203.0.113.7', '203.0.113.7'],
     ['64:ff9b::8.8.4.4', '8.8.4.4', '8.8.4.4'],
-    // RFC 6052 §3.1: no private address has this form, so nobody becomes a trusted proxy by it.
+    // RFC 6052 §3.1: no private address has this form, so no client becomes a trusted proxy by it.
     ['64:ff9b::10.0.0.1', '64:ff9b::a00:1', '64:ff9b::/64'],
     ['64:ff9b::7f00:1', '64:ff9b::7f00:1', '64:ff9b::/64'],
-    // A prefix of a network's own: where in it the IPv4 address is, nobody but that network knows.
+    // A network-specific prefix: only that network knows where the IPv4 address is in it.
     ['64:ff9b:1::8.8.4.4', '64:ff9b:1::808:404', '64:ff9b:1::/64'],
   ])('%s is %s and counts as %s', (peer, address, group) => {
     expect(direct(peer, null)).toEqual({ address, group })
@@ -39,7 +39,7 @@ describe('an address', () => {
 
 describe('X-Forwarded-For', () => {
   test.each([
-    ['is ignored from a peer that is no proxy', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
+    ['is ignored from a peer that is not a proxy', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
     ['is read from the right', '10.0.0.1', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
     ['is followed through proxies', '10.0.0.1', '203.0.113.9, 10.1.1.1, 10.2.2.2', '203.0.113.9'],
     ['is not followed past a client', '10.0.0.1', '10.9.9.9, 203.0.113.9', '203.0.113.9'],
@@ -72,7 +72,7 @@ describe('an unreadable entry of a trusted proxy', () => {
     ['that is unknown', 'unknown'],
     ['that is obfuscated', '_hidden'],
     ['that is a socket', 'unix:'],
-    ['with a port that is none', '203.0.113.9:http'],
+    ['with an invalid port', '203.0.113.9:http'],
     ['with a port beyond the last one', '203.0.113.9:65536'],
     ['with a bracket that stays open', '[2001:db8::7'],
     ['with IPv4 in brackets', '[203.0.113.9]:80'],

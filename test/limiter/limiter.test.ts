@@ -1,4 +1,4 @@
-/** The table of buckets: exact, bounded, and no help to whoever is being limited. */
+/** The table of buckets: exact, bounded, and no help to a limited client. */
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { createLimiter, type Limiter, type Policy } from '../../src/limiter/limiter.ts'
 import { createTestClock, type TestClock } from '../harness/clock.ts'
@@ -35,7 +35,7 @@ describe('a bucket', () => {
     exhaust('a')
     clock.advance(-3600)
     expect(take('a')).toMatchObject({ allowed: true, remaining: 2, resetAt: 1_000_000 - 3600 + 61 })
-    // A correction of seconds frees nobody.
+    // A correction of seconds frees no client.
     exhaust('a')
     clock.advance(1)
     expect(take('a').allowed).toBeFalse()

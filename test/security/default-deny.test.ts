@@ -106,7 +106,7 @@ test('the lists in this test name existing routes', () => {
 
 /**
  * @see CVE-2024-51378, CVE-2024-51567, CVE-2024-51568: CyberPanel asked for a login on some methods and routes only
- * @see GHSA-85cf-gj29-f555, CVE-2023-39965: 1Panel let any user download through routes that nobody had thought of
+ * @see GHSA-85cf-gj29-f555, CVE-2023-39965: 1Panel let any user download through overlooked routes
  */
 describe('without a credential', () => {
   test('exactly the public routes are documented as open', () => {

@@ -1,4 +1,4 @@
-/** Who has an account, and in what state it is, shows in nothing: not in words, nor in the work that an answer costs. */
+/** Neither the text of a response nor its cost reveals whether an account exists, or its state. */
 import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'

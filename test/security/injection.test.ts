@@ -1,4 +1,4 @@
-/** Text that means something to SQL, to a mail, to a log or to a shell is text, and comes back as it was sent. */
+/** Text with a meaning in SQL, emails, logs or shells stays text, and is returned as it was sent. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
 import { createTestLog } from '../harness/log.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await smtp.stop()
 })
 
-/** Mails of the tests before may still be under way. */
+/** Emails of earlier tests may still be in transit. */
 const stored = () => storedRows(panel, { except: ['jobs'] })
 
 const TEXTS = [

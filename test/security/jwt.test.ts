@@ -26,7 +26,7 @@ test('signed by hand as the panel signs is accepted, so the refusals below have 
 
 /** @see RFC 7515 §4.1.11, RFC 8725 §3.2: what one does not understand and must understand, one refuses */
 test.each<[string, object]>([
-  ['a critical header that nobody knows', { ...HEADER, crit: ['x'], x: 1 }],
+  ['an unknown critical header', { ...HEADER, crit: ['x'], x: 1 }],
   ['an unencoded payload', { ...HEADER, crit: ['b64'], b64: false }],
   ['an empty list of critical headers', { ...HEADER, crit: [] }],
   ['no algorithm', { typ: 'JWT' }],
@@ -109,7 +109,7 @@ test('in any other form is refused', async () => {
 })
 
 /**
- * The last character of a signature carries bits that nobody reads, so a token has spellings. Revocation goes by `jti`.
+ * The last character of a signature carries unused bits, so a token has several spellings. Revocation goes by `jti`.
  *
  * @see ASVS V7.4.1
  */

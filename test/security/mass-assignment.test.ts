@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 /**
  * @see GHSA-24vc-w334-95wm, CVE-2018-20301, auto-author#244: `role: admin` in one's own profile
- * @see CVE-2025-61928, GHSA-99h5-pjcv-gr6v: `userId` in the body made a key for somebody else
+ * @see CVE-2025-61928, GHSA-99h5-pjcv-gr6v: `userId` in the body made a key for another user
  */
 test('a field that an operation does not have is refused by every operation, and nothing is stored', async () => {
   const before = storedRows(panel)

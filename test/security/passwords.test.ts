@@ -51,7 +51,7 @@ test('a password of every printable ASCII character logs in, exactly as it was s
   }
 })
 
-/** @see model-hotel#552: whoever could write a stored hash chose how much memory the next login took */
+/** @see model-hotel#552: anyone who could write a stored hash chose how much memory the next login took */
 describe('a stored hash', () => {
   test('that requires more memory or time than any of ours is not computed', async () => {
     const passwords = createPasswords({ concurrent: 1, queued: 1 })

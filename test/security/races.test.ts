@@ -1,4 +1,4 @@
-/** Many at once: nothing is counted wrongly, nothing is given twice, and no request dies of another one's lock. */
+/** Many at once: nothing is miscounted or given twice, and no request fails because of another one's lock. */
 import { describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
 import { createTestLog } from '../harness/log.ts'

@@ -18,7 +18,7 @@ async function tokenOf({ email }: Customer): Promise<string> {
 const confirm = (body: object) => panel.post('/auth/password-reset/confirm', undefined, body)
 const login = ({ email }: Customer, password: string) => panel.post('/auth/login', undefined, { email, password })
 
-/** @see CVE-2026-18963, keycloak#51833: the step with the mail could be left out, or taken with another's token */
+/** @see CVE-2026-18963, keycloak#51833: the step with the email could be left out, or taken with another's token */
 describe('the confirmation of a reset', () => {
   test('sets the password of the email’s recipient, and of no user named beside the token', async () => {
     const [ada, bob] = [await panel.customer(), await panel.customer()]
@@ -77,7 +77,7 @@ describe('the confirmation of a reset', () => {
   })
 })
 
-/** @see own-pay#298, veritas-kanban#597, mastodon#12928: whoever was in, stayed in */
+/** @see own-pay#298, veritas-kanban#597, mastodon#12928: anyone who was logged in stayed in */
 test('a reset ends everything a thief of the session could still do, even a password change by that session', async () => {
   const ada = await panel.customer()
   const stolen = await panel.login(ada.email)

@@ -38,9 +38,9 @@ let erin: User
 let finn: User
 /** The ids that stand in paths, by the name of the parameter or the path of the resource. */
 let ids: Record<string, number>
-/** What an operation is asked with, where the document's example wouldn't do. */
+/** Bodies of operations where the document's example would not work. */
 let bodies: Record<string, object>
-/** Who asks, where it is neither an administrator for `/admin` nor a customer for the rest. */
+/** Callers of operations that need neither the administrator for `/admin` nor the customer for the rest. */
 let callers: Record<string, User>
 let admitted = 0
 let queued = 0
@@ -64,7 +64,7 @@ const takings: Taking[] = [
     sql: () => `INSERT INTO settings VALUES ('requireTwoFactor', '"everyone"', 0)`,
   },
   {
-    name: 'the subscription goes to somebody else',
+    name: 'the subscription goes to another user',
     sql: ({ user }) => `UPDATE subscriptions SET user_id = ${dora.id}, is_default = 0 WHERE user_id = ${user.id}`,
   },
   { name: 'the key loses its scopes', of: 'API key', sql: (asked) => change(asked, `scopes = '[]'`) },

@@ -18,7 +18,7 @@ afterAll(() => close())
 test.each([
   ['as an authority asks', `GET ${PATH} HTTP/1.1\r\nHost: panel.example.com\r\nConnection: close\r\n\r\n`],
   ['with HTTP/1.0 and no host', `GET ${PATH} HTTP/1.0\r\n\r\n`],
-  ['with a host that is none', `GET ${PATH} HTTP/1.1\r\nHost: a b[:x\r\nConnection: close\r\n\r\n`],
+  ['with an invalid host', `GET ${PATH} HTTP/1.1\r\nHost: a b[:x\r\nConnection: close\r\n\r\n`],
   ['with an empty host', `GET ${PATH} HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n`],
 ])('answers %s', async (_, request) => {
   expect(await sendRaw(origin, request)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nthe answer$/)
@@ -26,7 +26,7 @@ test.each([
 
 test.each([
   ['another path', 'GET / HTTP/1.1\r\nHost: panel.example.com\r\nConnection: close\r\n\r\n'],
-  ['a path that is none', 'GET //[ HTTP/1.0\r\n\r\n'],
+  ['an invalid path', 'GET //[ HTTP/1.0\r\n\r\n'],
 ])('finds nothing at %s', async (_, request) => {
   expect(await sendRaw(origin, request)).toMatch(/^HTTP\/1\.1 404 [\s\S]*\r\n\r\n$/)
 })

@@ -1,4 +1,4 @@
-/** When the certificate of an authority is ordered anew, and how patiently after failures. */
+/** When the certificate of an authority is renewed, and how often after failures. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { loadConfig } from '../../src/config/load.ts'

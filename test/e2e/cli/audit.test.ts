@@ -38,7 +38,7 @@ test.each([
     'trigger audit_log_no_delete differs from the schema of this version',
   ],
   [
-    'is somebody else’s',
+    'is foreign',
     'CREATE TRIGGER extra BEFORE INSERT ON sites BEGIN SELECT 1; END',
     "trigger extra is not one of the panel's",
   ],

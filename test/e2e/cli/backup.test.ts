@@ -150,12 +150,16 @@ describe('a backup', () => {
 
   test.each<[string, RegExp, (path: string) => void]>([
     [
-      'a byte too many in a secret',
+      'an extra byte in a secret',
       /totp\.key has changed since the backup was made/,
       (path) => appendFileSync(`${path}/totp.key`, '\n'),
     ],
     ['a missing secret', /jwt\.key is missing/, (path) => rmSync(`${path}/jwt.key`)],
-    ['a cut database', /ncp\.db has changed since the backup was made/, (path) => truncateSync(`${path}/ncp.db`, 8192)],
+    [
+      'a truncated database',
+      /ncp\.db has changed since the backup was made/,
+      (path) => truncateSync(`${path}/ncp.db`, 8192),
+    ],
     ['a damaged manifest', /manifest\.json is damaged/, (path) => writeFileSync(`${path}/manifest.json`, '{')],
     [
       'a manifest that leads elsewhere',

@@ -94,7 +94,7 @@ describe('a fresh installation', () => {
     for (const name of ['localhost', '127.0.0.1']) {
       const url = `https://${name}:${panel.port}/livez`
       expect((await fetch(url, { tls: { ca: here.read('data', 'tls', 'cert.pem') } })).status).toBe(200)
-      // Whoever doesn't know the certificate refuses it: the check above does check.
+      // A client that does not know the certificate refuses it: the check above does check.
       await expect(fetch(url)).rejects.toThrow()
     }
   })
@@ -198,7 +198,7 @@ describe('a fresh installation', () => {
     expect([here.read('data', 'jwt.key'), here.read('data', 'totp.key'), here.read('data', 'tls', 'cert.pem')]).toEqual(
       secrets,
     )
-    // The administrator isn't made again, and nobody is told of one.
+    // The administrator is not created again, and none is announced.
     expect(here.adminPassword()).toBe(password)
     expect(panel.stdout()).not.toContain('administrator')
     const users = await panel.send<{ email: string }[]>('GET', '/admin/users', { as: kept.admin })

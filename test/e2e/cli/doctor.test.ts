@@ -178,7 +178,7 @@ describe('reports what is wrong, and how to fix it, for', () => {
   })
 
   test('a port that another program holds', async () => {
-    const other = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response('somebody else') })
+    const other = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response('another program') })
     expect(await failure('panel')).toBe(
       `port ${port} for the panel is in use by another program: find it with 'ss -tlnp' and stop it, or change port`,
     )

@@ -109,7 +109,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(answer.status).toBe(200)
     await until('the failure', () => panel.stderr().includes('a password reset could not be written'))
     disk.empty()
-    await until('the mail', () => smtp.to('root@example.com').length > 0)
+    await until('the email', () => smtp.to('root@example.com').length > 0)
     await panel.stop()
     await smtp.stop()
   })
@@ -300,7 +300,7 @@ describe('an unreachable mail server', () => {
     // As if the half minute until the next attempt were over.
     database.run('UPDATE jobs SET next_attempt_at = 0')
     const again = await here.serve(PLAIN, mailFrom(back.at().port))
-    await until('the mail', () => back.to('root@example.com').length > 0)
+    await until('the email', () => back.to('root@example.com').length > 0)
     await again.stop()
     await back.stop()
   })

@@ -1,4 +1,4 @@
-/** Backups that somebody has tampered with, manifest and all: told by `verify`, refused by `restore`, printed safely. */
+/** Forged backups, manifest and all: reported by `verify`, refused by `restore`, printed safely. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -111,7 +111,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
     },
   ],
   [
-    'a file in the place of its certificates',
+    'a file in place of its certificates',
     /(?:^|; )tls is not in its manifest/m,
     (backup) => {
       rmSync(join(backup, 'tls'), { recursive: true })
@@ -119,7 +119,7 @@ const forgeries: [string, RegExp, (backup: string) => void][] = [
     },
   ],
   [
-    'a table less',
+    'a missing table',
     /table sites is missing/,
     (backup) => alterDatabase(backup, 'PRAGMA foreign_keys = OFF', 'DROP TABLE site_domains', 'DROP TABLE sites'),
   ],

@@ -184,14 +184,14 @@ describe('an installation full of secrets', () => {
     const mails = () => smtp.to(email).map(tokenOf)
     const reset = keep(
       'reset token',
-      await until('the reset mail', () => mails().find((token) => token !== undefined && token !== activation)),
+      await until('the reset email', () => mails().find((token) => token !== undefined && token !== activation)),
     )
-    // The next mail meets a server that quotes it in its refusal.
+    // The next email meets a server that quotes it in its refusal.
     smtp.behave('refuse')
     expect((await confirm(reset, secrets['second password'] ?? '')).status).toBe(200)
     expect((await login(secrets['recovery code 1'], secrets['second password'])).status).toBe(200)
 
-    // Failures that nobody foresaw, on the way of a password, a code and a key.
+    // Unforeseen failures, while a password, a code and a key are being processed.
     {
       using other = new Database(here.inData('ncp.db'))
       other.run('PRAGMA busy_timeout = 60000')
@@ -203,7 +203,7 @@ describe('an installation full of secrets', () => {
       expect((await panel.send('GET', '/sites', { as: key })).status).toBe(500)
       for (const name of tables) rename(`gone_${name}`, name)
     }
-    await until('a refused mail', () => panel.stderr().includes('email not sent; it will be tried again'))
+    await until('a refused email', () => panel.stderr().includes('email not sent; it will be tried again'))
   }
 
   /** A code of six digits may stand within a longer number by chance. */

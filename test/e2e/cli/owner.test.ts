@@ -19,7 +19,7 @@ import { type Installation, install } from '../../harness/binary.ts'
 // A first run compiles the binary.
 setDefaultTimeout(600_000)
 
-/** Nobody but root can give files away. */
+/** Only root can give files away. */
 const OWNER = process.getuid?.() === 0 ? 12_345 : (process.getuid?.() ?? 0)
 
 let here: Installation

@@ -1,4 +1,4 @@
-/** The compiled binary while its file system takes no writes any more: what is there is served, nothing is lost, nothing half done. */
+/** The compiled binary on a file system that turned read-only: reads are served, nothing is lost, nothing is left half done. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
@@ -78,7 +78,7 @@ describe.skipIf(!canFailDisk)('a file system that goes read-only', () => {
     disk.fail()
     await expectOnlyReads(panel, as)
     expect(await readiness(panel)).toEqual([503, 'Not ready: disk cannot be written'])
-    // Nobody knows what of the log the disk has, and what was kept in memory cannot be written.
+    // It is unknown how much of the log is on the disk, and what was kept in memory cannot be written.
     expect(await panel.stop()).toBe(4)
     expect(panel.stderr()).toContain('"msg":"the panel stopped before everything was written"')
     const { exitCode, stderr } = await here.run(['serve', '--port', '0', ...SERVE])

@@ -95,7 +95,7 @@ test('session revoke-all ends the sessions of one user, or of all users', async 
 
 test('user unlock lets a throttled user try again', async () => {
   {
-    // As if somebody had guessed for days, here and elsewhere.
+    // As if an attacker had guessed for days, here and elsewhere.
     using database = new Database(here.inData('ncp.db'))
     const remembered = [Date.now() + 7 * 24 * 60 * 60 * 1000, Date.now()]
     database.run("INSERT INTO allowances SELECT id, 'door strangers', ?, ? FROM users", remembered)

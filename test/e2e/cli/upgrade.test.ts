@@ -114,7 +114,7 @@ const users = () => {
   return database.query<{ n: number }, []>('SELECT count(*) AS n FROM users').get()?.n
 }
 
-/** What runs in it was started by a script, and ends with nobody. */
+/** Stops the panel first: a script started it, so nothing else would. */
 async function remove(): Promise<void> {
   if (!here) return
   systemctl('stop')

@@ -45,7 +45,7 @@ function expectFailure({ exitCode, stdout, stderr }: Output, code: number, messa
   expect(stderr).not.toMatch(/^\s+at |\$bunfs|\.ts:\d/m)
 }
 
-/** Whoever is in the database, without the cost of another process. */
+/** The users in the database, without the cost of another process. */
 function emails(): string[] {
   const database = new Database(here.inData('ncp.db'), { readonly: true })
   const rows = database.query<{ email: string }, []>('SELECT email FROM users').all()
@@ -214,7 +214,7 @@ describe('user passwd', () => {
     for (const args of [[NEW_PASSWORD], ['--password', NEW_PASSWORD], [`--password=${NEW_PASSWORD}`], ['-p', 'x']]) {
       expectFailure(await user(['passwd', email, ...args], NEW_PASSWORD), 2, "See 'ncp user passwd --help'.\n")
     }
-    // Nobody is at a terminal to be asked, and what is on standard input was not announced.
+    // There is no terminal to ask on, and standard input was not announced.
     const message = 'give the password with --password-stdin'
     expectFailure(await user(['passwd', email]), 2, message)
     expectFailure(await user(['passwd', email], NEW_PASSWORD), 2, message)

@@ -1,4 +1,4 @@
-/** A sync that fails, by strace: nothing more is confirmed, until everything was written anew, or the process has ended. */
+/** A sync that fails, by strace: nothing more is confirmed until everything was rewritten, or the process has ended. */
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The secret-scanner rule finds a key that somebody committed, and nothing else. */
+/** The secret-scanner rule finds a committed key, and nothing else. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

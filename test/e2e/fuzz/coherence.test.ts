@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true, force: true })
 })
 
-/** Somebody with a JWT, a key and one that may do little, and what was made for them. */
+/** A user with a JWT, a key and a restricted key, and what was created for them. */
 type World = { admin: string; userId: number; credentials: string[]; subscription: number }
 
 /** What happens to a user, out of which the fuzzer makes histories. */

@@ -5,14 +5,14 @@ const seconds = Number(process.env.NCP_FUZZ_SECONDS ?? 0)
 /** Repeats a run, as far as a server with a state can. */
 export const SEED = Number(process.env.NCP_FUZZ_SEED ?? crypto.getRandomValues(new Int32Array(1))[0])
 
-/** Tells of the first failure as it is: to look for a smaller one would take minutes of a server that has changed meanwhile. */
+/** Reports the first failure as it is: shrinking would take minutes, on a server whose state has changed since. */
 export const AT_ONCE = { endOnFailure: true }
 
 /** For the runner: far above what a run takes. */
 export const TEST_TIMEOUT_MS = (seconds + 60) * 1000
 
 /**
- * Runs once, or again and again with the next seed until the time is over. Prints the seed, so that whoever sees a
+ * Runs once, or again and again with the next seed until the time is over. Prints the seed, so that anyone who sees a
  * failure can have it again.
  */
 export async function fuzz(name: string, run: (seed: number) => Promise<void>): Promise<void> {

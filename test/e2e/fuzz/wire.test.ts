@@ -139,7 +139,7 @@ async function round(seed: number): Promise<void> {
   })
   await fc.assert(property, { seed, numRuns: BURSTS, ...AT_ONCE })
   expect(log.lines.filter(({ msg }) => msg === 'unexpected error')).toEqual([])
-  // A connection that somebody else has confused is not this one.
+  // A connection that another client has confused is not this one.
   const { data } = await panel.get<{ domain: string }[]>('/sites', ada.token)
   expect(data.map(({ domain }) => domain)).toEqual([CANARY])
 }

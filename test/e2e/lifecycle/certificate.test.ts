@@ -79,7 +79,7 @@ test('is loaded on SIGHUP, again and again, without one failed request', async (
     await until(`requests with the ${name} certificate`, () => everyoneSaw(fingerprint))
   }
   await Promise.all(clients.map(({ end }) => end()))
-  // Nobody was sent back to a certificate that had been replaced.
+  // No client was given a certificate that had already been replaced.
   for (const { seen } of clients) expect(seen.size).toBe(4)
 })
 

@@ -83,7 +83,7 @@ test('loses no acknowledged key, site, deletion or audit entry', async () => {
         keys.set(data.id, data.key)
       } else if (turn % 5 === 4) {
         const [id = 0] = mine.splice(0, 1)
-        // From here on nobody knows whether it is there, until the answer tells.
+        // From here on it is unknown whether it exists, until the response says so.
         sites.delete(id)
         expect((await panel.send('DELETE', `/sites/${id}`, { as })).status).toBe(200)
         deleted.add(id)

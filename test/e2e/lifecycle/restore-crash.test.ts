@@ -18,7 +18,7 @@ describe.skipIf(!canTrace)('a restore that is killed', () => {
   let here: Installation
   /** Outside of the data directory, as an absolute path. */
   let backup: string
-  /** Every change that a restore makes which nobody kills. */
+  /** Every change that an uninterrupted restore makes. */
   let calls: Call[]
   let secrets: { old: string[]; restored: string[] }
   const IN = ['--data', 'data']

@@ -1,4 +1,4 @@
-/** The end of the compiled panel: SIGTERM with requests in flight, and whoever has no patience for them. */
+/** Stopping the compiled panel: SIGTERM with requests in flight, and a second signal that cuts them off. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { type Connection, openConnection } from '../../harness/connection.ts'

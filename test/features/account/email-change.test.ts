@@ -16,13 +16,13 @@ const request = (as: string | undefined, email: unknown, password: unknown = PAS
 const confirm = (token: unknown) => panel.post('/auth/email/confirm', undefined, { token })
 const login = (email: string) => panel.post('/auth/login', undefined, { email, password: PASSWORD })
 
-/** The token of the newest mail to an address. */
+/** The token of the newest email to an address. */
 async function tokenFor(email: string): Promise<string> {
   const text = (await panel.mailsTo(email)).at(-1)?.text ?? ''
   return LINK.exec(text)?.[1] ?? `no link in: ${text}`
 }
 
-/** A customer who has asked for another address. */
+/** A customer who has requested another address. */
 async function moving(): Promise<Customer & { to: string }> {
   const ada = await panel.customer()
   const to = newAddress()

@@ -1,4 +1,4 @@
-/** What a user is told by mail, and where to. */
+/** What a user is notified of by email, and at which address. */
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'otpauth'
 import { operator } from '../../../src/core/actor.ts'

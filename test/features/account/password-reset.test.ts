@@ -1,4 +1,4 @@
-/** Resetting a password by mail: the same answer to everyone, a link that works once, and nothing that goes around 2FA. */
+/** Resetting a password by email: the same response to everyone, a link that works once, and no way around 2FA. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync, rmSync } from 'node:fs'
@@ -43,25 +43,25 @@ const confirm = (token: string, password = NEW_PASSWORD) =>
 const login = (email: string, password: string, totp_code?: string) =>
   panel.post<{ token: string }>('/auth/login', undefined, { email, password, ...(totp_code && { totp_code }) })
 
-/** Does what a panel does every now and then: answers the requests, sends the mails. */
+/** Does what a panel does from time to time: processes the requests, sends the emails. */
 async function sendMails({ services } = panel): Promise<void> {
   await services.passwordReset.flush()
   await services.outbox.deliver()
 }
 
-/** The reset mails that a user has got. */
+/** The reset emails that a user has received. */
 async function resetMails(email: string) {
   await sendMails()
   return smtp.to(email).filter(({ subject }) => subject === 'Set a new password')
 }
 
-/** The token of a user's newest mail. */
+/** The token of a user's newest email. */
 async function newestToken(email: string): Promise<string> {
   const text = (await resetMails(email)).at(-1)?.text ?? ''
   return LINK.exec(text)?.[1] ?? `no link in: ${text}`
 }
 
-/** A minute later, so that one more mail is sent. */
+/** A minute later, so that one more email is sent. */
 async function askLater(email: string): Promise<string> {
   panel.clock.advance(60)
   await ask(email)
@@ -192,7 +192,7 @@ describe('the email', () => {
 
 describe('the response', () => {
   test('is the same for known, unknown, disabled and never activated users, after the same work', async () => {
-    // Of its own: no mail of another test is written in between.
+    // A separate panel: no email of another test is written in between.
     const quiet = await startPanel(settings)
     await quiet.services.outbox.stop()
     const [ada, disabled] = [await quiet.customer(), await quiet.customer()]

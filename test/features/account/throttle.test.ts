@@ -86,7 +86,7 @@ describe('an account', () => {
     const inMonthFrom = (start: number) => admitted.filter((at) => at >= start && at < start + 30 * DAY * 1000).length
     expect(Math.max(...admitted.map(inMonthFrom))).toBeLessThanOrEqual(100)
     expect(inMonthFrom(begun)).toBeGreaterThan(80)
-    // It is a door that is narrow and not one that is closed: it admits somebody every nine hours.
+    // A narrow door, not a closed one: it admits an attempt every nine hours.
     const waits = admitted.slice(1).map((at, i) => at - (admitted[i] ?? 0))
     expect(Math.max(...waits)).toBeLessThanOrEqual(9.25 * HOUR * 1000)
   })
@@ -224,7 +224,7 @@ describe('a session', () => {
     for (let i = 0; i < 12; i++) await changePassword(ada.token, 'wrong password')
     const door = `session ${(await panel.get<{ credential: { id: number } }>('/auth/me', ada.token)).data.credential.id}`
     expect(failures(door)).toBe(10)
-    // Not even the right one, from whoever stole it.
+    // Not even the right one, from a thief.
     expect(await changePassword(ada.token, PASSWORD)).toMatchObject({ status: 401, error: 'invalid credentials' })
     panel.clock.advance(MINUTE)
     expect((await changePassword(ada.token, PASSWORD)).status).toBe(200)

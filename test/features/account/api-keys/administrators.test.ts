@@ -1,4 +1,4 @@
-/** A key with scopes must not make itself, or whoever holds it, an administrator. */
+/** A key with scopes must not make itself or its holder an administrator. */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { usePanel } from '../../../harness/panel.ts'
 

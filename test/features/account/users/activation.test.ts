@@ -1,4 +1,4 @@
-/** A new user's way in: the token in the answer, the same by mail, and a new one when it was lost. */
+/** A new user's way in: the token in the response, the same by email, and a new one when it was lost. */
 import { describe, expect, test } from 'bun:test'
 import { useMailingPanel } from '../../../harness/mailing-panel.ts'
 import { PASSWORD, startPanel } from '../../../harness/panel.ts'
@@ -29,7 +29,7 @@ describe('an invitation', () => {
     expect(others).toEqual([])
     expect([mail?.recipients, mail?.subject]).toEqual([[email], 'Your new account'])
     expect(LINK.exec(mail?.text ?? '')?.[1]).toBe(activation.token)
-    // Nothing that somebody typed is in it but the address.
+    // It contains nothing that was typed in, except the address.
     expect(mail?.text).not.toMatch(/7\*7|49/)
     expect((await activate(activation.token)).status).toBe(200)
     expect(await panel.login(email)).toBeTruthy()

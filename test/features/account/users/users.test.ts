@@ -203,9 +203,9 @@ describe('an activation', () => {
     ['of 7 emoji', () => '\u{1f511}'.repeat(7), 'must be 8 to 256 characters'],
     ['of 257 characters', () => 'long-'.repeat(52).slice(0, 257), 'must be 8 to 256 characters'],
     ['of 8 characters that compose to 7', () => 'x7#kq2e\u0301', 'must be 8 to 256 characters'],
-    ['that everybody uses', () => 'password123', 'is one of the most used passwords, which attackers try first'],
+    ['that is widely used', () => 'password123', 'is one of the most used passwords, which attackers try first'],
     [
-      'that everybody uses, in capitals',
+      'that is widely used, in capitals',
       () => 'PASSWORD123',
       'is one of the most used passwords, which attackers try first',
     ],
@@ -438,7 +438,7 @@ describe('the last active administrator', () => {
       ])
       const [first, second] = answers.map(({ status }) => status).sort()
       expect(first).toBe(200)
-      // Who comes second either meets the rule or has no session any more.
+      // The second one either meets the rule or has no session left.
       expect([401, 409]).toContain(second ?? 0)
       expect(await admins()).toBe(1)
       await panel.stop()

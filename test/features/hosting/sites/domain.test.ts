@@ -82,7 +82,7 @@ describe('a domain', () => {
     ['a label that is too long in punycode', `${'ü'.repeat(60)}.example`],
     ['254 characters in punycode', `ü${'.abcdefgh'.repeat(27)}.xyz`],
     ['punycode that decodes to nothing', 'xn--.example'],
-    ['punycode that is none', 'xn--a.example'],
+    ['invalid punycode', 'xn--a.example'],
     ['a zero-width joiner', 'a\u200db.example'],
   ]
 

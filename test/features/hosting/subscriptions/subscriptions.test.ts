@@ -1,4 +1,4 @@
-/** Subscriptions: a customer's own with one default among them, and everybody's for administrators. */
+/** Subscriptions: a customer's own, with one default among them, and all users' for administrators. */
 import { describe, expect, test } from 'bun:test'
 import { usePanel } from '../../../harness/panel.ts'
 

@@ -29,7 +29,7 @@ const TRIGGERS = [
   'audit_head_no_delete',
 ]
 
-/** What somebody does who has the database file, past the panel. */
+/** Changes the database file, as an intruder would past the panel. */
 function tamper(...statements: string[]): void {
   using database = new Database(`${panel.data}/ncp.db`)
   for (const trigger of TRIGGERS) {

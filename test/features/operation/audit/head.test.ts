@@ -69,7 +69,7 @@ async function verifyMigrated(): Promise<Verification> {
   }
 }
 
-/** As someone does who has the file. */
+/** As an intruder with the file would. */
 const cutOff = (condition: string) => ['DROP TRIGGER audit_log_no_delete', `DELETE FROM audit_log WHERE ${condition}`]
 
 describe('a log from before there was a head', () => {

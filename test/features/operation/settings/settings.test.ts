@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose'
 import { newDirectory } from '../../../harness/directory.ts'
 import { startPanel, usePanel } from '../../../harness/panel.ts'
 
-/** What is in force until somebody says otherwise. */
+/** The defaults. */
 const DEFAULTS = {
   jwt_ttl_seconds: 86_400,
   require_2fa: 'nobody',
