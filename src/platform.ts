@@ -175,7 +175,7 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
         everyMs: commits.pollMs,
         run: commits.poll,
         log: storageLog,
-        failure: 'commits of other processes not looked for',
+        failure: 'commits of other processes could not be polled',
       },
     ],
     /** Lets emails under way finish for a moment, and closes the database. */

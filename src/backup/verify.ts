@@ -51,7 +51,7 @@ async function fileProblems({ path: directory, manifest: { files } }: Sealed, te
   return [...problems, ...extra.map((path) => `${printable(path)} is not in its manifest`)]
 }
 
-/** Names in the backup and in its one directory, as paths below it. A link in the place of that is no directory. */
+/** Names in the backup and in its one directory, as paths below it. A link in place of it does not count as a directory. */
 function entriesOf(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
     entry.name === dataNames.tls && entry.isDirectory()

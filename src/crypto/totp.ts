@@ -19,7 +19,7 @@ export function newTotpSecret(): string {
 /**
  * The `otpauth://` URI that authenticator apps read.
  *
- * @param issuer of this installation alone: apps put an entry in the place of one with the same issuer and label
+ * @param issuer of this installation alone: apps replace an entry that has the same issuer and label
  */
 export function totpUri(secret: string, email: string, issuer: string): string {
   // The colon parts issuer and label.

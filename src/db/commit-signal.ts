@@ -1,4 +1,4 @@
-/** Wakes what waits for a change of the database: at once for a write of this process, within a second for another's. */
+/** Resolves when the database changes: at once for a write of this process, within a second for another's. */
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Store } from './store.ts'
 
@@ -7,7 +7,7 @@ export type CommitSignal = ReturnType<typeof createCommitSignal>
 /** How often to look for the commits of other processes, such as the command line. */
 const POLL_MS = 1000
 
-/** @param store.onWrite tells of the writes of this process; those of others are looked for */
+/** @param store.onWrite reports the writes of this process; those of others are polled */
 export function createCommitSignal({ version, onWrite }: Pick<Store, 'version' | 'onWrite'>) {
   let waiting = Promise.withResolvers<void>()
   let seen: Awaitable<number> | undefined

@@ -21,7 +21,7 @@ const SOCKET_ADDRESS_BYTES = 128
  * @param port on which one listener of this process is open
  */
 export function sharePort(port: number) {
-  /** The sockets as the kernel keeps them: a new one at the end, the last one in the place of one that is closed. */
+  /** The sockets as the kernel keeps them: a new one goes to the end, and the last one replaces one that is closed. */
   let order = listenersOn(port)
   let newest: number | undefined
   // Kept here, since the kernel reads it through a pointer that keeps nothing alive.

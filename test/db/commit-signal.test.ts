@@ -1,4 +1,4 @@
-/** Waking what waits for a change of the database, whichever process made it. */
+/** Waiting for a change of the database, by this process or another. */
 import { afterAll, expect, test } from 'bun:test'
 import { createCommitSignal } from '../../src/db/commit-signal.ts'
 import { openStore } from '../../src/db/sqlite/store.ts'
@@ -13,14 +13,14 @@ const write = (store: typeof ours, value: string) =>
   store.write((tx) => tx.insert(settings).values({ key: value, value, updatedAt: 0 }))
 const never = new AbortController().signal
 
-test('is at once for a write of this process', async () => {
+test('resolves at once for a write of this process', async () => {
   const { next } = createCommitSignal(ours)
   const change = next(never)
   await write(ours, 'one')
   await change
 })
 
-test('is at the next look for one of another process', async () => {
+test('resolves at the next poll for a write of another process', async () => {
   const { next, poll } = createCommitSignal(ours)
   await poll()
   let isWoken = false
@@ -34,7 +34,7 @@ test('is at the next look for one of another process', async () => {
   await change
 })
 
-test('ends with the patience of the one who waits', async () => {
+test('resolves when it is aborted', async () => {
   const { next } = createCommitSignal(ours)
   const patience = new AbortController()
   const change = next(patience.signal)

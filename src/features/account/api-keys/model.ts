@@ -105,7 +105,7 @@ const secret = () =>
     description: 'The secret, shown only once',
   })
 
-/** Fields that only some keys have: the contract's plain key goes without them. */
+/** Fields that only some keys have; the contract's plain key has none of them. */
 const options = {
   scopes: t.Optional(t.Array(choice(SCOPES), { description: 'Absent: all that its user may do' })),
   allowed_cidrs: t.Optional(

@@ -111,7 +111,7 @@ function desiredSite(site: NamedSite, releases: Releases | undefined): DesiredSi
   }
 }
 
-/** A site of which nothing is known any more but that it has to go. */
+/** A site of which only the id is known: it has to be removed. */
 function removedSite(id: number): DesiredSite {
   return {
     id,

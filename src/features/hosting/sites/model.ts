@@ -46,7 +46,7 @@ const phpVersion = () =>
     }),
     { examples: [null], description: 'One that is installed on the node, such as 8.4; null for a static site' },
   )
-const spa = () => flag('Whether paths without a file give `index.html`')
+const spa = () => flag('Whether paths without a file return `index.html`')
 /** Plain names only: it becomes a path on the node. */
 const publicDir = () =>
   nullableIn(
@@ -98,7 +98,7 @@ export const siteWait = {
     integerText({
       minimum: 1,
       maximum: LONGEST_WAIT_SECONDS,
-      description: 'Seconds to wait at most, 10 unless stated; the site is then answered as it is',
+      description: 'Seconds to wait at most, 10 when absent; then the site is returned as it is',
     }),
   ),
 }

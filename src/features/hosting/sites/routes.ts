@@ -104,7 +104,7 @@ const operations = {
     query: closed(siteFilter),
     takesIfMatch: true,
     description:
-      'Its names are free once it is gone, which `GET` tells with 404; until then it is `deleting`. In a suspended subscription, only an administrator can delete a site.',
+      'It is `deleting` until it is gone; then `GET` returns 404 and its names are free. In a suspended subscription, only an administrator can delete a site.',
     data: SiteModel,
     message: 'Site deletion started',
     errors: ['forbidden', 'not_found', 'conflict'],

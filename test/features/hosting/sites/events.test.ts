@@ -33,7 +33,7 @@ const report = (site: { id: number }, generation: number, rest: object = { state
   })
 
 describe('the events of a site', () => {
-  test('tell what was asked and what was observed, in order', async () => {
+  test('show what was requested and what was observed, in order', async () => {
     const site = await create()
     await report(site, 1)
     await panel.patch(`/sites/${site.id}`, ada.token, { enabled: false })
@@ -49,7 +49,7 @@ describe('the events of a site', () => {
     expect(events.every(({ site_id }) => site_id === site.id)).toBeTrue()
   })
 
-  test('come in pages', async () => {
+  test('are paginated', async () => {
     const site = await create()
     await report(site, 1)
     const first = await panel.get<Event[]>(`/sites/${site.id}/events?limit=1`, ada.token)
@@ -58,7 +58,7 @@ describe('the events of a site', () => {
     expect((await panel.get<Event[]>(next, ada.token)).data.map(({ kind }) => kind)).toEqual(['site.active'])
   })
 
-  test('of another customer are 403, of no site 404, of nobody 401', async () => {
+  test('of another customer are 403, of an unknown site 404, without a credential 401', async () => {
     const bob = await panel.customer()
     await panel.subscription(bob.id)
     const site = await create()
@@ -71,7 +71,7 @@ describe('the events of a site', () => {
 })
 
 describe('what a node reports', () => {
-  test('is the status, with the generation that it is about', async () => {
+  test('becomes the status, with the generation it refers to', async () => {
     const site = await create()
     expect(await show(site)).toMatchObject({ status: 'provisioning', status_reason: null, observed_generation: 0 })
     await report(site, 1)
@@ -92,7 +92,7 @@ describe('what a node reports', () => {
     })
   })
 
-  test('of the past or of the future changes nothing', async () => {
+  test('about a past or future generation changes nothing', async () => {
     const site = await create()
     await panel.patch(`/sites/${site.id}`, ada.token, { spa: true })
     await report(site, 2)
@@ -102,7 +102,7 @@ describe('what a node reports', () => {
     expect(await show(site)).toEqual(before)
   })
 
-  test('a second time leaves no second event', async () => {
+  test('twice creates one event', async () => {
     const site = await create()
     for (let time = 0; time < 3; time++) await report(site, 1)
     expect(await eventsOf(site)).toHaveLength(2)
@@ -130,7 +130,7 @@ describe('what a node reports', () => {
     expect(await show(site)).toMatchObject({ status: 'provisioning', observed_generation: 0 })
   })
 
-  test('that a site is removed counts only if it is to be removed', async () => {
+  test('about a removal counts only if the site is to be removed', async () => {
     const site = await create()
     await report(site, 1)
     await report(site, 1, { state: 'removed' })
@@ -138,7 +138,7 @@ describe('what a node reports', () => {
   })
 })
 
-describe('a site that a node has seen', () => {
+describe('a site known to a node', () => {
   test('is deleting until the node has removed it, and keeps its name until then', async () => {
     const site = await create()
     const { data: shown } = await panel.get<{ domain: string }>(`/sites/${site.id}`, ada.token)
@@ -154,7 +154,7 @@ describe('a site that a node has seen', () => {
     expect((await panel.post('/sites', ada.token, { domain: shown.domain })).status).toBe(201)
   })
 
-  test('is to be removed also when its subscription or its user goes', async () => {
+  test('is also to be removed when its subscription or its user is deleted', async () => {
     const carl = await panel.customer()
     const id = await panel.subscription(carl.id)
     const { data: site } = await panel.post<Site>('/sites', carl.token, { domain: 'carl.example' })
@@ -174,8 +174,8 @@ describe('a site that a node has seen', () => {
   })
 })
 
-describe('what a node is to do', () => {
-  test('is told by subscription, whole, and only what changed since', async () => {
+describe('the desired state of a node', () => {
+  test('comes per subscription, complete, and only if it has changed since', async () => {
     const site = await create()
     const { revision } = await panel.services.readDesired(null, 0)
     expect((await panel.services.readDesired(null, revision)).subscriptions).toEqual([])

@@ -513,7 +513,7 @@ describe('a site', () => {
     [{ public_dir: 'a\nb' }, undefined],
     [{ public_dir: 'a;b' }, undefined],
     [{ public_dir: 'a'.repeat(256) }, undefined],
-  ])('is neither made nor changed with %j', async (content, message) => {
+  ])('cannot be created or changed with %j', async (content, message) => {
     const { data: site } = await create(ada.token)
     for (const answer of [
       await create(ada.token, content),
@@ -525,7 +525,7 @@ describe('a site', () => {
     expect((await panel.get<Site>(`/sites/${site.id}`, ada.token)).data).toEqual(site)
   })
 
-  test('cannot be told enabled and disabled in one request', async () => {
+  test('cannot be enabled and disabled in one request', async () => {
     const { data: site } = await create(ada.token)
     const answer = await panel.patch(`/sites/${site.id}`, ada.token, { enabled: true, status: 'disabled' })
     expect([answer.status, answer.message]).toEqual([422, 'status: contradicts enabled; send enabled alone'])

@@ -41,7 +41,7 @@ async function waitThrough<T>(asking: Promise<T>, happens: () => Promise<unknown
   return asking
 }
 
-describe('a request that waits', () => {
+describe('a waiting request', () => {
   test('is answered once the node has reported on the newest generation', async () => {
     const site = await create()
     const answer = await waitThrough(wait(site), async () => report(site, 1, 'serving'))
@@ -49,7 +49,7 @@ describe('a request that waits', () => {
     expect((await wait(site)).data).toEqual(answer.data)
   })
 
-  test('is not content with an older generation', async () => {
+  test('is not satisfied by an older generation', async () => {
     const site = await create()
     await panel.patch(`/sites/${site.id}`, ada.token, { spa: true })
     await report(site, 1, 'serving')
@@ -57,14 +57,14 @@ describe('a request that waits', () => {
     expect(answer.data).toMatchObject({ generation: 2, observed_generation: 2 })
   })
 
-  test('is 404 once a site in deletion is gone', async () => {
+  test('is 404 once the site has been deleted', async () => {
     const site = await create()
     await report(site, 1, 'serving')
     await panel.delete(`/sites/${site.id}`, ada.token)
     expect((await waitThrough(wait(site), async () => report(site, 2, 'removed'))).status).toBe(404)
   })
 
-  test('gets the site as it is when the time is up', async () => {
+  test('returns the site as it is when the time is up', async () => {
     const site = await create()
     const answer = await wait(site, '&timeout=1')
     expect([answer.status, answer.data.status]).toEqual([200, 'provisioning'])
@@ -87,7 +87,7 @@ describe('a request that waits', () => {
     expect(answer.status).toBe(401)
   })
 
-  test('is answered at once beyond the hundredth', async () => {
+  test('beyond the hundredth is answered at once', async () => {
     const site = await create()
     const waiting = Array.from({ length: 100 }, () => wait(site))
     await waitThrough(Promise.race(waiting), async () => {
@@ -110,7 +110,7 @@ describe('a request that waits', () => {
   })
 })
 
-test('what waits does not hold up the end of the panel', async () => {
+test('waiting requests do not delay the shutdown of the panel', async () => {
   const own = await usePanel({ sitesPort: 8080 })
   const bob = await own.customer()
   await own.subscription(bob.id)
