@@ -221,8 +221,8 @@ function makeExpensive(file: string): void {
     db.run('UPDATE sites SET subscription_id = 1 WHERE id <= 50000')
     db.run('UPDATE subscriptions SET max_sites = 60000 WHERE id = 1')
     db.query(
-      `${numbers} INSERT INTO site_domains (domain, site_id, position)
-       SELECT 'a' || i || '.${LONG}.example', (i - 1) / 100 + 1, (i - 1) % 100 + 1 FROM n`,
+      `${numbers} INSERT INTO site_domains (domain, site_id, position, reversed)
+       SELECT 'a' || i || '.${LONG}.example', (i - 1) / 100 + 1, (i - 1) % 100 + 1, 'example.${LONG}.a' || i || '.' FROM n`,
     ).run({ count: 20_000 })
     // Half of them the customer's; the first 20,000 older than they are kept.
     db.query(

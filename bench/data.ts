@@ -54,7 +54,7 @@ export async function makeData(directory: string, { keys, users, sites }: Size):
        SELECT i, (i - 1) / $each + 1, 'static', 1, 0, 0, 1, 1, 'serving', '/srv/ncp/site' || i, $now, $now FROM n`,
     ).run({ count: sites, each: SITES_PER_SUBSCRIPTION, now })
     db.query(
-      `${numbers} INSERT INTO site_domains (domain, site_id, position) SELECT 'site' || i || '.example.com', i, 0 FROM n`,
+      `${numbers} INSERT INTO site_domains (domain, site_id, position, reversed) SELECT 'site' || i || '.example.com', i, 0, 'com.example.site' || i || '.' FROM n`,
     ).run({ count: sites })
     const key = db.query(
       `INSERT INTO api_keys (user_id, name, key_hash, key_prefix, created_at) VALUES ($userId, 'Bench', $hash, $prefix, $now)`,

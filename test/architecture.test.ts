@@ -230,6 +230,7 @@ const otherReaders: Record<string, string> = {
   'features/account/proof/throttle.ts users': 'whether there is the user at all',
   'features/account/session/sessions.ts users': 'whether it is an administrator who is logged out',
   'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
+  'features/hosting/sites/zones.ts subscriptions': 'whose sites are above and below a name',
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',
   'features/hosting/subscriptions/subscriptions.ts apiKeys': 'how many go with it',
   'features/hosting/subscriptions/subscriptions.ts users': 'whether there is the user at all',

@@ -31,7 +31,7 @@ beforeAll(async () => {
         updated_at: 0,
       })
       for (let position = 0; position <= ALIASES; position++) {
-        insert('site_domains', { domain: longName(site, position), site_id: site, position })
+        insert('site_domains', { domain: longName(site, position), site_id: site, position, reversed: '' })
       }
     }
   })

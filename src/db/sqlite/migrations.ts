@@ -11,6 +11,7 @@ import auditSums from '../../../drizzle/0008_audit-sums.sql' with { type: 'text'
 import auditHead from '../../../drizzle/0009_audit-head.sql' with { type: 'text' }
 import jobs from '../../../drizzle/0010_jobs.sql' with { type: 'text' }
 import servedSites from '../../../drizzle/0011_served-sites.sql' with { type: 'text' }
+import namesByZone from '../../../drizzle/0012_names-by-zone.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   { name: '0009_audit-head', sql: auditHead },
   { name: '0010_jobs', sql: jobs },
   { name: '0011_served-sites', sql: servedSites },
+  { name: '0012_names-by-zone', sql: namesByZone },
 ]

@@ -49,8 +49,13 @@ export const siteDomains = table(
       .references(() => sites.id, { onDelete: 'cascade' }),
     /** 0 is the site's domain, 1 and up are its aliases in order. */
     position: integer().notNull(),
+    /** Its labels from the last to the first, each with a dot: `com.example.www.`, after `com.example.`, the name above it. */
+    reversed: text().notNull(),
   },
-  (table) => [uniqueIndex('site_domains_site_position').on(table.siteId, table.position)],
+  (table) => [
+    uniqueIndex('site_domains_site_position').on(table.siteId, table.position),
+    index('site_domains_reversed').on(table.reversed),
+  ],
 )
 
 /** What happened to a site, for people and for scripts that wait. */

@@ -20,3 +20,8 @@ export function normalizeDomain(text: string): string | undefined {
   // If the last label is all digits, the name would be an IPv4 address.
   return /^\d+$/.test(labels.at(-1) ?? '') ? undefined : ascii
 }
+
+/** Sorts a name right after the ones above it: `www.example.com` is `com.example.www.`. */
+export function reversed(domain: string): string {
+  return `${domain.split('.').toReversed().join('.')}.`
+}

@@ -5,7 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import { contains } from '../../../db/expressions.ts'
 import type { Queries } from '../../../db/store.ts'
 import { siteDomains, sites } from '../../../db/tables.ts'
-import { normalizeDomain } from './domain.ts'
+import { normalizeDomain, reversed } from './domain.ts'
 
 type SiteRow = typeof sites.$inferSelect
 
@@ -49,7 +49,7 @@ export async function insertDomains(tx: Queries, siteId: number, names: SiteName
   const all = [names.domain, ...names.aliases]
   const inserted = await tx
     .insert(siteDomains)
-    .values(all.map((domain, position) => ({ domain, siteId, position })))
+    .values(all.map((domain, position) => ({ domain, siteId, position, reversed: reversed(domain) })))
     .onConflictDoNothing({ target: siteDomains.domain })
     .returning({ position: siteDomains.position })
   const positions = new Set(inserted.map(({ position }) => position))
@@ -59,8 +59,11 @@ export async function insertDomains(tx: Queries, siteId: number, names: SiteName
   throw new AppError('conflict', `${field}: a site on this server already has this name`)
 }
 
-/** @throws AppError `validation_error` naming the field */
-export function normalizeNames(domain: string, aliases: string[]): SiteNames {
+/**
+ * @param isOwnName whether a host name is the panel's own
+ * @throws AppError `validation_error`, `conflict`, naming the field
+ */
+export function normalizeNames(domain: string, aliases: string[], isOwnName: (name: string) => boolean): SiteNames {
   const normalized = {
     domain: requireDomain('domain', domain),
     aliases: aliases.map((alias, position) => requireDomain(`aliases.${position}`, alias)),
@@ -68,6 +71,9 @@ export function normalizeNames(domain: string, aliases: string[]): SiteNames {
   if (new Set([normalized.domain, ...normalized.aliases]).size <= normalized.aliases.length) {
     throw new AppError('validation_error', 'aliases: must not repeat the domain or another alias')
   }
+  if (isOwnName(normalized.domain)) throw new AppError('conflict', "domain: is the panel's own name")
+  const position = normalized.aliases.findIndex(isOwnName)
+  if (position !== -1) throw new AppError('conflict', `aliases.${position}: is the panel's own name`)
   return normalized
 }
 

@@ -21,6 +21,7 @@ import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames
 import { runtimeOf } from './runtime.ts'
 import type { Serving } from './serving.ts'
 import { createWaitUntilObserved } from './wait.ts'
+import { requireNoPublicSuffix, requireOwnZones } from './zones.ts'
 
 type SiteRow = typeof sites.$inferSelect
 
@@ -110,6 +111,7 @@ export function createSites(options: SitesOptions) {
         .returning(),
     )
     await insertDomains(tx, row.id, domains)
+    await requireOwnZones(tx, actor, ownerId, domains)
     await desired.announce(tx, subscriptionId)
     await recordEvent(tx, { site: row, kind: 'site.created', details: domains, at: now })
     await audit(tx, actor, {
@@ -121,13 +123,7 @@ export function createSites(options: SitesOptions) {
     return { ...row, ...domains }
   }
 
-  function named(domain: string, aliases: string[]): SiteNames {
-    const names = normalizeNames(domain, aliases)
-    if (serving.isOwnName(names.domain)) throw new AppError('conflict', "domain: is the panel's own name")
-    const position = names.aliases.findIndex(serving.isOwnName)
-    if (position !== -1) throw new AppError('conflict', `aliases.${position}: is the panel's own name`)
-    return names
-  }
+  const named = (domain: string, aliases: string[]) => normalizeNames(domain, aliases, serving.isOwnName)
 
   return {
     /** @throws AppError `not_found`, `forbidden` for another customer's */
@@ -175,6 +171,7 @@ export function createSites(options: SitesOptions) {
     async create(caller: Caller, { subscriptionId, ...site }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
       const { spa, publicDir } = site
       const names = named(site.domain, site.aliases)
+      await requireNoPublicSuffix(names)
       return writeAs(caller, async (tx, caller) => {
         const subscription = await scope.resolve(tx, caller, subscriptionId)
         if (!subscription) throw new AppError('bad_request', 'subscription_id: is required for administrators')
@@ -199,6 +196,7 @@ export function createSites(options: SitesOptions) {
 
     /** @throws AppError `validation_error`, `not_found`, `forbidden`, `conflict`, `precondition_failed` */
     async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
+      await requireNoPublicSuffix(changes)
       return writeAs(caller, async (tx, caller) => {
         const { domain, aliases, kind, phpVersion, ...rest } = changes
         const { site: before, subscription } = await findVisible(caller, ref, tx)
@@ -223,6 +221,7 @@ export function createSites(options: SitesOptions) {
         if (!changesNothing(renaming)) {
           await tx.delete(siteDomains).where(eq(siteDomains.siteId, id))
           await insertDomains(tx, id, domains)
+          await requireOwnZones(tx, caller, subscription.userId, domains, [before.domain, ...before.aliases])
         }
         const now = clock.now()
         const row = await one(
