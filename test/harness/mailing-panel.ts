@@ -22,7 +22,7 @@ export async function startMailingPanel(options: PanelOptions = {}, log?: Reques
   const panel = await startPanel({ ...settings, ...options }, log)
 
   /** All emails that a recipient has received, oldest first; queued ones are sent first. */
-  async function mailsTo(email: string) {
+  async function emailsTo(email: string) {
     await panel.services.passwordReset.flush()
     await panel.services.outbox.deliver()
     return smtp.to(email)
@@ -31,8 +31,8 @@ export async function startMailingPanel(options: PanelOptions = {}, log?: Reques
   return {
     ...panel,
     smtp,
-    mailsTo,
-    subjectsTo: async (email: string) => (await mailsTo(email)).map(({ subject }) => subject),
+    emailsTo,
+    subjectsTo: async (email: string) => (await emailsTo(email)).map(({ subject }) => subject),
 
     async stop(): Promise<void> {
       await panel.stop()

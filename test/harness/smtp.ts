@@ -1,4 +1,4 @@
-/** A real mail server for tests, which takes mails, refuses them, or says nothing at all. */
+/** A real mail server for tests, which takes emails, refuses them, or says nothing at all. */
 import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
 import {
@@ -11,7 +11,7 @@ import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { MailServer } from '../../src/mail/server.ts'
 
-export type ReceivedMail = {
+export type ReceivedEmail = {
   /** The envelope's addresses, which decide where an email goes, whatever its headers say. */
   recipients: string[]
   /** Whether it came over TLS. */
@@ -43,7 +43,7 @@ export type SmtpOptions = {
 export type Smtp = Awaited<ReturnType<typeof startSmtp>>
 
 export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpOptions = {}) {
-  const mails: ReceivedMail[] = []
+  const emails: ReceivedEmail[] = []
   let behaviour: Behaviour = 'accept'
   let connections = 0
   let onConnection = () => {}
@@ -77,7 +77,7 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
         callback(Object.assign(new Error(`refused: ${parsed.text?.replaceAll('\n', ' ')}`), { responseCode: 451 }))
         return
       }
-      mails.push({
+      emails.push({
         recipients: session.envelope.rcptTo.map(({ address }) => address),
         secure: session.secure,
         user: session.user as string | undefined,
@@ -96,7 +96,7 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
   const { port } = server.server.address() as AddressInfo
 
   return {
-    mails,
+    emails,
     get connections() {
       return connections
     },
@@ -119,8 +119,8 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
     },
 
     /** A recipient's emails, oldest first. */
-    to(recipient: string): ReceivedMail[] {
-      return mails.filter(({ recipients }) => recipients.includes(recipient))
+    to(recipient: string): ReceivedEmail[] {
+      return emails.filter(({ recipients }) => recipients.includes(recipient))
     },
 
     stop(): Promise<void> {

@@ -32,7 +32,7 @@ describe('an email', () => {
   test('is plain text to one recipient, with a signature that says where it comes from', async () => {
     await start()
     await send(smtp.at())
-    const [received] = smtp.mails
+    const [received] = smtp.emails
     expect(received?.recipients).toEqual(['ada@example.com'])
     expect(received?.text).toBe(`${mail.text}\n\n-- \nncp, https://panel.example.com\n`)
     expect(received?.parsed.html).toBeUndefined()
@@ -56,7 +56,7 @@ describe('an email', () => {
     async (to) => {
       await start()
       await expect(send(smtp.at(), { ...mail, to })).rejects.toThrow()
-      expect(smtp.mails).toEqual([])
+      expect(smtp.emails).toEqual([])
     },
   )
 
@@ -64,7 +64,7 @@ describe('an email', () => {
     const credentials = { user: 'ncp', password: 'p:a@s/s' }
     await start({ credentials, tls: certificate })
     await send(smtp.at())
-    expect(smtp.mails.map(({ user }) => user)).toEqual(['ncp'])
+    expect(smtp.emails.map(({ user }) => user)).toEqual(['ncp'])
     await expect(send({ ...smtp.at(), credentials: { user: 'ncp', password: 'wrong' } })).rejects.toMatchObject({
       responseCode: 535,
     })
@@ -92,13 +92,13 @@ describe('to a server on this machine', () => {
   test('it is sent without TLS if there is none', async () => {
     await start()
     await send(smtp.at('localhost'))
-    expect(smtp.mails.map(({ secure }) => secure)).toEqual([false])
+    expect(smtp.emails.map(({ secure }) => secure)).toEqual([false])
   })
 
   test('it is sent over TLS if there is, whatever the certificate', async () => {
     await start({ tls: certificate })
     await send(smtp.at('127.0.0.1'))
-    expect(smtp.mails.map(({ secure }) => secure)).toEqual([true])
+    expect(smtp.emails.map(({ secure }) => secure)).toEqual([true])
   })
 })
 
@@ -106,7 +106,7 @@ describe('to a server elsewhere', () => {
   test('nothing is sent without TLS', async () => {
     await start()
     await expect(send(smtp.at(ELSEWHERE))).rejects.toMatchObject({ code: 'ETLS' })
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
   })
 
   test.each([
@@ -115,7 +115,7 @@ describe('to a server elsewhere', () => {
   ])('nothing is sent past a self-signed certificate, with %s', async (_, implicitTls) => {
     await start({ tls: certificate, implicitTls })
     await expect(send(smtp.at(ELSEWHERE))).rejects.toMatchObject({ code: 'ESOCKET' })
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
   })
 
   test.each([
@@ -139,7 +139,7 @@ describe('to a server elsewhere', () => {
     })
     const complaint = await new Response(child.stderr).text()
     expect([(await child.exited) === 0, complaint === '']).toEqual([isSent, isSent])
-    expect(smtp.mails.map(({ secure }) => secure)).toEqual(isSent ? [true] : [])
+    expect(smtp.emails.map(({ secure }) => secure)).toEqual(isSent ? [true] : [])
     rmSync(directory, { recursive: true })
   })
 })

@@ -73,7 +73,7 @@ function put(mail: Partial<OutgoingMail> & { lifetimeSeconds?: number } = {}, in
 }
 
 const waiting = () => store.read.$count(jobs)
-const subjects = () => smtp.mails.map(({ subject }) => subject)
+const subjects = () => smtp.emails.map(({ subject }) => subject)
 
 describe('an email', () => {
   test('is sent once, and then it is gone', async () => {
@@ -92,7 +92,7 @@ describe('an email', () => {
     })
     await expect(change).rejects.toThrow('the change fails')
     await outbox.deliver()
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
   })
 
   test('is sent once by two processes that send at the same time', async () => {
@@ -112,7 +112,7 @@ describe('an email', () => {
     smtp.behave('accept')
     const next = open(store)
     await next.deliver()
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
     clock.advance(121)
     await next.deliver()
     expect(subjects()).toEqual(['Subject'])
@@ -165,7 +165,7 @@ describe('an email', () => {
     await store.write((tx) => tx.update(jobs).set({ payload: sql`replace(payload, 'ada@', 'evil@')` }))
     expect(await store.read.$count(jobs, like(jobs.payload, '%evil@example.com%'))).toBe(1)
     await outbox.deliver()
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
     expect(log.text()).toContain('email not sent; it will be tried again')
   })
 })
@@ -235,7 +235,7 @@ describe('a server that refuses', () => {
     clock.advance(600)
     smtp.behave('accept')
     await outbox.deliver()
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
     expect(await waiting()).toBe(0)
     expect(log.text()).toContain('email dropped')
   })
@@ -323,7 +323,7 @@ test('a clock that is ahead for a moment loses no email', async () => {
   await put({ lifetimeSeconds: 600 })
   clock.jump(365 * 24 * HOUR)
   await outbox.deliver()
-  expect([smtp.mails.length, await waiting()]).toEqual([0, 1])
+  expect([smtp.emails.length, await waiting()]).toEqual([0, 1])
   clock.jump(-365 * 24 * HOUR)
   await outbox.deliver()
   expect(subjects()).toEqual(['Subject'])
@@ -365,8 +365,8 @@ test('emails left in the database by the previous version are sent, each with it
   expect(subjects()).toEqual(['new'])
   clock.advance(60)
   await own.deliver()
-  expect(smtp.mails[1]).toMatchObject({ recipients: ['bob@example.com'], subject: '"tried before" \\ ü' })
-  expect(smtp.mails[1]?.text).toContain('tried before')
+  expect(smtp.emails[1]).toMatchObject({ recipients: ['bob@example.com'], subject: '"tried before" \\ ü' })
+  expect(smtp.emails[1]?.text).toContain('tried before')
   await own.stop()
   await upgraded.close()
 })

@@ -1,4 +1,4 @@
-/** The URL of the mail server, and what else the configuration says about mails. */
+/** The URL of the mail server, and what else the configuration says about emails. */
 import { describe, expect, test } from 'bun:test'
 import { loadConfig } from '../../src/config/load.ts'
 import { parseMailServer } from '../../src/mail/server.ts'

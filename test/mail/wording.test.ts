@@ -33,7 +33,7 @@ const samples: { [Kind in Notice['kind']]: Extract<Notice, { kind: Kind }> } = {
 const authors = ['user', 'administrator', 'operator'] as const
 
 /** Every email that there is, in a language. */
-function everyMail(language: Language): Record<string, { subject: string; text: string }> {
+function everyEmail(language: Language): Record<string, { subject: string; text: string }> {
   const wording = wordingFor({ language, timeZone: 'UTC' })
   const link = 'https://panel.example.com/reset-password#token=x'
   const about = { email: 'ada@example.com', happenedAt: AT }
@@ -57,7 +57,7 @@ describe('each language', () => {
   })
 
   test.each(['en', 'de'] as const)('%s fills in every value', (language) => {
-    for (const [name, { subject, text }] of Object.entries(everyMail(language))) {
+    for (const [name, { subject, text }] of Object.entries(everyEmail(language))) {
       expect([name, subject === '', /undefined|null|NaN|\[object|\$\{/.test(subject + text)]).toEqual([
         name,
         false,
@@ -68,7 +68,7 @@ describe('each language', () => {
   })
 
   test('uses its own words', () => {
-    const [inEnglish, inGerman] = [everyMail('en'), everyMail('de')]
+    const [inEnglish, inGerman] = [everyEmail('en'), everyEmail('de')]
     for (const [name, { subject, text }] of Object.entries(inEnglish)) {
       const other = inGerman[name]
       expect([name, other?.subject === subject, other?.text === text]).toEqual([name, false, false])

@@ -127,7 +127,7 @@ describe('an email', () => {
       expect((await panel.post('/admin/users', admin, user)).status).toBe(422)
     }
     await panel.services.outbox.deliver()
-    expect(smtp.mails.filter(({ recipients }) => recipients.join().includes('evil'))).toEqual([])
+    expect(smtp.emails.filter(({ recipients }) => recipients.join().includes('evil'))).toEqual([])
   })
 })
 

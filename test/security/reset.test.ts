@@ -11,7 +11,7 @@ const panel = await useMailingPanel()
 async function tokenOf({ email }: Customer): Promise<string> {
   panel.clock.advance(60)
   await panel.post('/auth/password-reset', undefined, { email })
-  const mail = (await panel.mailsTo(email)).findLast(({ subject }) => subject === 'Set a new password')
+  const mail = (await panel.emailsTo(email)).findLast(({ subject }) => subject === 'Set a new password')
   return /#token=([\w-]{43})$/m.exec(mail?.text ?? '')?.[1] ?? 'no mail'
 }
 

@@ -318,10 +318,10 @@ describe('the mail server', () => {
       status: 'ok',
       message: `127.0.0.1 port ${smtp.at().port} accepts the login`,
     })
-    expect(smtp.mails).toEqual([])
+    expect(smtp.emails).toEqual([])
     const sent = await examine(['--send-mail', 'ada@example.com'], settings(smtp.at().port))
     expect(sent.of('mail')[0]?.status).toBe('ok')
-    expect(smtp.mails.map(({ recipients, subject }) => [recipients, subject])).toEqual([
+    expect(smtp.emails.map(({ recipients, subject }) => [recipients, subject])).toEqual([
       [['ada@example.com'], 'Test email of the panel'],
     ])
     await smtp.stop()

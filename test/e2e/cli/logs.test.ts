@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { TOTP } from 'otpauth'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
-import { type ReceivedMail, type Smtp, startSmtp } from '../../harness/smtp.ts'
+import { type ReceivedEmail, type Smtp, startSmtp } from '../../harness/smtp.ts'
 import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
@@ -180,11 +180,11 @@ describe('an installation full of secrets', () => {
 
     await panel.send('POST', '/auth/password-reset', { body: { email } })
     const link = /#token=([\w-]+)/
-    const tokenOf = ({ text }: ReceivedMail) => link.exec(text)?.[1]
-    const mails = () => smtp.to(email).map(tokenOf)
+    const tokenOf = ({ text }: ReceivedEmail) => link.exec(text)?.[1]
+    const emails = () => smtp.to(email).map(tokenOf)
     const reset = keep(
       'reset token',
-      await until('the reset email', () => mails().find((token) => token !== undefined && token !== activation)),
+      await until('the reset email', () => emails().find((token) => token !== undefined && token !== activation)),
     )
     // The next email meets a server that quotes it in its refusal.
     smtp.behave('refuse')

@@ -18,7 +18,7 @@ const login = (email: string) => panel.post('/auth/login', undefined, { email, p
 
 /** The token of the newest email to an address. */
 async function tokenFor(email: string): Promise<string> {
-  const text = (await panel.mailsTo(email)).at(-1)?.text ?? ''
+  const text = (await panel.emailsTo(email)).at(-1)?.text ?? ''
   return LINK.exec(text)?.[1] ?? `no link in: ${text}`
 }
 
@@ -54,7 +54,7 @@ describe('an account', () => {
       'A new email address was requested',
       'Your email address was changed',
     ])
-    expect((await panel.mailsTo(ada.email)).at(-1)?.text).toContain(`has moved to ${ada.to}`)
+    expect((await panel.emailsTo(ada.email)).at(-1)?.text).toContain(`has moved to ${ada.to}`)
     expect(await panel.subjectsTo(ada.to)).toEqual(['Confirm your new address'])
   })
 
@@ -91,7 +91,7 @@ describe('an account', () => {
   test('voids the password resets that were emailed to the old address', async () => {
     const ada = await moving()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
-    const texts = (await panel.mailsTo(ada.email)).map(({ text }) => text).join('\n')
+    const texts = (await panel.emailsTo(ada.email)).map(({ text }) => text).join('\n')
     const reset = /reset-password#token=([\w-]{43})/.exec(texts)?.[1] ?? `no link in: ${texts}`
     await confirm(await tokenFor(ada.to))
     const body = { token: reset, password: 'an altogether different one' }

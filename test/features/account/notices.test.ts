@@ -10,7 +10,7 @@ const DAY_SECONDS = 86_400
 
 const panel = await useMailingPanel()
 
-const mailsTo = ({ email }: { email: string }) => panel.mailsTo(email)
+const emailsTo = ({ email }: { email: string }) => panel.emailsTo(email)
 const subjectsTo = ({ email }: { email: string }) => panel.subjectsTo(email)
 
 const codeOf = (secret: string) => new TOTP({ secret }).generate({ timestamp: panel.clock.now() })
@@ -27,7 +27,7 @@ describe('a notice', () => {
     const time = spokenTime(panel.clock.now())
     const body = { current_password: PASSWORD, new_password: NEW_PASSWORD }
     expect((await panel.post('/auth/password', ada.token, body)).status).toBe(200)
-    const [mail] = await mailsTo(ada)
+    const [mail] = await emailsTo(ada)
     expect(mail?.recipients).toEqual([ada.email])
     expect(mail?.subject).toBe('Your password was set')
     expect(mail?.text.split('\n')).toEqual([
@@ -47,7 +47,7 @@ describe('a notice', () => {
   test('reports a password reset, and a password set on the command line', async () => {
     const ada = await panel.customer()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
-    const token = /#token=(\S+)/.exec((await mailsTo(ada))[0]?.text ?? '')?.[1]
+    const token = /#token=(\S+)/.exec((await emailsTo(ada))[0]?.text ?? '')?.[1]
     await panel.post('/auth/password-reset/confirm', undefined, { token, password: NEW_PASSWORD })
     expect(await subjectsTo(ada)).toEqual(['Set a new password', 'Your password was set'])
     await panel.services.password.replace(operator, ada, 'set by the operator')
@@ -62,7 +62,7 @@ describe('a notice', () => {
     expect((await panel.post('/auth/2fa/disable', ada.token, proof)).status).toBe(200)
     await enrol(ada)
     await panel.services.twoFactor.reset(operator, ada.id)
-    const events = (await mailsTo(ada)).map(({ text }) => text.split('\n')[0])
+    const events = (await emailsTo(ada)).map(({ text }) => text.split('\n')[0])
     expect(events).toEqual([
       'Two-factor authentication was switched on for your account.',
       'Two-factor authentication was switched off for your account.',
@@ -84,9 +84,9 @@ describe('a notice', () => {
       'Two-factor authentication is off',
       'Your email address was changed',
     ]
-    const mails = (await mailsTo(ada)).filter(({ subject }) => subject !== 'Two-factor authentication is on')
-    expect(mails.map(({ subject }) => subject).sort()).toEqual(subjects.sort())
-    for (const { text } of mails) {
+    const emails = (await emailsTo(ada)).filter(({ subject }) => subject !== 'Two-factor authentication is on')
+    expect(emails.map(({ subject }) => subject).sort()).toEqual(subjects.sort())
+    for (const { text } of emails) {
       expect(text).toContain('The operator of the panel did this. If you did not expect it, contact the operator.')
       expect(text).not.toContain('If this was you')
     }
@@ -95,7 +95,7 @@ describe('a notice', () => {
   test('of a reset of two-factor authentication is not sent to a user who had none', async () => {
     const ada = await panel.customer()
     expect(await panel.services.twoFactor.reset(operator, ada.id)).toBe(false)
-    expect(await mailsTo(ada)).toEqual([])
+    expect(await emailsTo(ada)).toEqual([])
     expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
   })
 
@@ -107,7 +107,7 @@ describe('a notice', () => {
     })
     const body = { email: ada.email, password: PASSWORD, totp_code: enabled.data.recovery_codes[0] }
     expect((await panel.post('/auth/login', undefined, body)).status).toBe(200)
-    const mail = (await mailsTo(ada)).find(({ subject }) => subject === 'A recovery code was used')
+    const mail = (await emailsTo(ada)).find(({ subject }) => subject === 'A recovery code was used')
     expect(mail?.text).toContain('Recovery codes left: 9.')
     // The same one again is no use of it.
     await panel.post('/auth/login', undefined, body)
@@ -121,13 +121,13 @@ describe('a notice', () => {
       await panel.key(ada.token, { name: 'Deploy script', expires_at: expiresAt }),
       await panel.key(ada.token, { name: 'Forever' }),
     ]
-    const [first, second] = await mailsTo(ada)
+    const [first, second] = await emailsTo(ada)
     expect(first?.subject).toBe('A new API key was created')
     expect(first?.text).toContain(
       `Name: "Deploy script"\nBegins with: ${keys[0]?.slice(0, 20)}\nExpires: ${spokenTime(expiresAt)}\n`,
     )
     expect(second?.text).toContain('Expires: never\n')
-    for (const key of keys) expect(panel.smtp.mails.filter(({ text }) => text.includes(key))).toEqual([])
+    for (const key of keys) expect(panel.smtp.emails.filter(({ text }) => text.includes(key))).toEqual([])
   })
 
   test.each([
@@ -138,7 +138,7 @@ describe('a notice', () => {
   ])('has the name %j of a key as it is, on one line and in quotes', async (name, quoted) => {
     const ada = await panel.customer()
     await panel.key(ada.token, { name })
-    const [mail] = await mailsTo(ada)
+    const [mail] = await emailsTo(ada)
     expect(mail?.text.split('\n')[1]).toBe(`Name: ${quoted}`)
     expect(mail?.subject).toBe('A new API key was created')
   })
@@ -149,7 +149,7 @@ describe('a notice', () => {
     await panel.post('/auth/2fa/setup', ada.token, { password: PASSWORD })
     await panel.post('/auth/2fa/enable', ada.token, { totp_code: '000000' })
     await panel.post('/auth/api-keys', ada.token, { name: 'Old', expires_at: '2020-01-01T00:00:00Z' })
-    expect(await mailsTo(ada)).toEqual([])
+    expect(await emailsTo(ada)).toEqual([])
   })
 })
 
@@ -159,10 +159,10 @@ describe('a login', () => {
 
   test('from a new address sends a notice that names it, once', async () => {
     const ada = await panel.customer()
-    expect(await mailsTo(ada)).toEqual([])
+    expect(await emailsTo(ada)).toEqual([])
     expect((await from(ada, '203.0.113.5')).status).toBe(200)
     expect((await from(ada, '203.0.113.5')).status).toBe(200)
-    const [mail, ...others] = await mailsTo(ada)
+    const [mail, ...others] = await emailsTo(ada)
     expect(others).toEqual([])
     expect(mail?.subject).toBe('Login from a new address')
     expect(mail?.text).toContain('from 203.0.113.5, an address')
@@ -171,7 +171,7 @@ describe('a login', () => {
   test('that fails sends none', async () => {
     const ada = await panel.customer()
     expect((await from(ada, '203.0.113.6', 'wrong password')).status).toBe(401)
-    expect(await mailsTo(ada)).toEqual([])
+    expect(await emailsTo(ada)).toEqual([])
   })
 
   test('from another address of the same IPv6 network sends none', async () => {

@@ -44,20 +44,20 @@ const login = (email: string, password: string, totp_code?: string) =>
   panel.post<{ token: string }>('/auth/login', undefined, { email, password, ...(totp_code && { totp_code }) })
 
 /** Does what a panel does from time to time: processes the requests, sends the emails. */
-async function sendMails({ services } = panel): Promise<void> {
+async function sendEmails({ services } = panel): Promise<void> {
   await services.passwordReset.flush()
   await services.outbox.deliver()
 }
 
 /** The reset emails that a user has received. */
-async function resetMails(email: string) {
-  await sendMails()
+async function resetEmails(email: string) {
+  await sendEmails()
   return smtp.to(email).filter(({ subject }) => subject === 'Set a new password')
 }
 
 /** The token of a user's newest email. */
 async function newestToken(email: string): Promise<string> {
-  const text = (await resetMails(email)).at(-1)?.text ?? ''
+  const text = (await resetEmails(email)).at(-1)?.text ?? ''
   return LINK.exec(text)?.[1] ?? `no link in: ${text}`
 }
 
@@ -80,7 +80,7 @@ describe('the email', () => {
   test('goes only to the stored address, in plain text, with a link that sets a password', async () => {
     const ada = await panel.customer()
     expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
-    const [mail, ...others] = await resetMails(ada.email)
+    const [mail, ...others] = await resetEmails(ada.email)
     expect(others).toEqual([])
     expect(mail?.recipients).toEqual([ada.email])
     expect(mail?.parsed).toMatchObject({ from: { address: 'ncp@example.com' }, to: [{ address: ada.email }] })
@@ -94,7 +94,7 @@ describe('the email', () => {
   test('goes to the stored address, in whatever case it was requested', async () => {
     const ada = await panel.customer()
     await ask(ada.email.toUpperCase())
-    expect((await resetMails(ada.email)).map(({ recipients }) => recipients)).toEqual([[ada.email]])
+    expect((await resetEmails(ada.email)).map(({ recipients }) => recipients)).toEqual([[ada.email]])
   })
 
   test.each([
@@ -108,7 +108,7 @@ describe('the email', () => {
   ])('has the configured link whatever %s says', async (_, headers) => {
     const ada = await panel.customer()
     await ask(ada.email, headers as Record<string, string>)
-    const [mail] = await resetMails(ada.email)
+    const [mail] = await resetEmails(ada.email)
     expect(mail?.text).toMatch(LINK)
     expect(mail?.raw).not.toContain('evil')
   })
@@ -124,7 +124,7 @@ describe('the email', () => {
       'Connection: close',
     ]
     expect(await sendRaw(panel.origin, `${head.join('\r\n')}\r\n\r\n${body}`, /on its way/)).toContain('200 OK')
-    const [mail] = await resetMails(ada.email)
+    const [mail] = await resetEmails(ada.email)
     expect(mail?.text).toMatch(LINK)
     expect(mail?.raw).not.toContain('evil')
   })
@@ -132,14 +132,14 @@ describe('the email', () => {
   test('is sent at growing intervals per account, and the response does not reveal it', async () => {
     const ada = await panel.customer()
     for (let i = 0; i < 5; i++) expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
-    expect(await resetMails(ada.email)).toHaveLength(1)
+    expect(await resetEmails(ada.email)).toHaveLength(1)
     for (const [sent, minutes] of [1, 2, 4, 8].entries()) {
       panel.clock.advance(minutes * 60 - 1)
       expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
-      expect(await resetMails(ada.email)).toHaveLength(sent + 1)
+      expect(await resetEmails(ada.email)).toHaveLength(sent + 1)
       panel.clock.advance(1)
       await ask(ada.email)
-      expect(await resetMails(ada.email)).toHaveLength(sent + 2)
+      expect(await resetEmails(ada.email)).toHaveLength(sent + 2)
     }
   })
 
@@ -157,7 +157,7 @@ describe('the email', () => {
     expect(sent).toBeLessThanOrEqual(32)
     // From where the owner has logged in, there is no waiting for strangers.
     await ask(ada.email)
-    expect(await resetMails(ada.email)).toHaveLength(sent + 1)
+    expect(await resetEmails(ada.email)).toHaveLength(sent + 1)
   })
 
   test('is sent to the owner even right after a stranger’s request', async () => {
@@ -165,27 +165,27 @@ describe('the email', () => {
     const { passwordReset } = panel.services
     for (const sent of [1, 1]) {
       passwordReset.request(stranger, ada.email)
-      expect(await resetMails(ada.email)).toHaveLength(sent)
+      expect(await resetEmails(ada.email)).toHaveLength(sent)
     }
     passwordReset.request(stranger, ada.email)
     expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
-    expect(await resetMails(ada.email)).toHaveLength(2)
+    expect(await resetEmails(ada.email)).toHaveLength(2)
   })
 
   test('is sent even when the clock was ahead at the previous one', async () => {
     const ada = await panel.customer()
     panel.clock.advance(365 * 24 * 3600)
     await ask(ada.email)
-    expect(await resetMails(ada.email)).toHaveLength(1)
+    expect(await resetEmails(ada.email)).toHaveLength(1)
     panel.clock.advance(-365 * 24 * 3600)
     await ask(ada.email)
-    expect(await resetMails(ada.email)).toHaveLength(2)
+    expect(await resetEmails(ada.email)).toHaveLength(2)
   })
 
   test('is sent once for parallel requests', async () => {
     const ada = await panel.customer()
     await Promise.all(Array.from({ length: 10 }, () => ask(ada.email)))
-    expect(await resetMails(ada.email)).toHaveLength(1)
+    expect(await resetEmails(ada.email)).toHaveLength(1)
     expect((await confirm(await newestToken(ada.email))).status).toBe(200)
   })
 })
@@ -228,7 +228,7 @@ describe('the response', () => {
     await panel.patch(`/admin/users/${ada.id}`, await panel.admin(), { status: 'disabled' })
     expect(await ask(ada.email)).toMatchObject(THE_ANSWER)
     expect(await ask('nobody@example.com')).toMatchObject(THE_ANSWER)
-    expect(await resetMails(ada.email)).toEqual([])
+    expect(await resetEmails(ada.email)).toEqual([])
     expect(smtp.to('nobody@example.com')).toEqual([])
   })
 
@@ -252,8 +252,8 @@ describe('the response', () => {
     [`${'a'.repeat(250)}@example.com`, 422],
   ])('to %j is %d, without an email', async (email, status) => {
     expect((await ask(email)).status).toBe(status)
-    await sendMails()
-    expect(smtp.mails.filter(({ raw }) => raw.includes('evil'))).toEqual([])
+    await sendEmails()
+    expect(smtp.emails.filter(({ raw }) => raw.includes('evil'))).toEqual([])
   })
 
   test('to a body that names the email twice, or has unknown fields, comes without an email', async () => {
@@ -262,7 +262,7 @@ describe('the response', () => {
     expect((await panel.send('POST', '/auth/password-reset', { rawBody: twice })).status).toBe(400)
     const more = { email: ada.email, cc: 'evil@example.org' }
     expect((await panel.send('POST', '/auth/password-reset', { body: more })).status).toBe(422)
-    expect(await resetMails(ada.email)).toEqual([])
+    expect(await resetEmails(ada.email)).toEqual([])
   })
 
   test('is 503 while a thousand emails wait', async () => {
@@ -412,7 +412,7 @@ describe('a mail server', () => {
     const ada = await own.customer()
     const connected = hanging.connected()
     await own.post('/auth/password-reset', undefined, { email: ada.email })
-    const delivering = sendMails(own)
+    const delivering = sendEmails(own)
     await connected
     expect(await own.post('/auth/password-reset', undefined, { email: ada.email })).toMatchObject(THE_ANSWER)
     expect((await own.get('/auth/me', ada.token)).status).toBe(200)
@@ -425,7 +425,7 @@ describe('a mail server', () => {
     const ada = await panel.customer()
     smtp.behave('refuse')
     await ask(ada.email)
-    expect(await resetMails(ada.email)).toEqual([])
+    expect(await resetEmails(ada.email)).toEqual([])
     panel.clock.advance(30)
     smtp.behave('accept')
     expect((await confirm(await newestToken(ada.email))).status).toBe(200)
@@ -433,21 +433,21 @@ describe('a mail server', () => {
     const bob = await panel.customer()
     smtp.behave('refuse')
     await ask(bob.email)
-    expect(await resetMails(bob.email)).toEqual([])
+    expect(await resetEmails(bob.email)).toEqual([])
     panel.clock.advance(600)
     smtp.behave('accept')
-    expect(await resetMails(bob.email)).toEqual([])
+    expect(await resetEmails(bob.email)).toEqual([])
   })
 
   test('that was down for two requests gets only the newest email', async () => {
     const ada = await panel.customer()
     smtp.behave('refuse')
     await ask(ada.email)
-    await sendMails()
+    await sendEmails()
     panel.clock.advance(60)
     await ask(ada.email)
     smtp.behave('accept')
-    expect(await resetMails(ada.email)).toHaveLength(1)
+    expect(await resetEmails(ada.email)).toHaveLength(1)
     expect((await confirm(await newestToken(ada.email))).status).toBe(200)
   })
 
@@ -459,12 +459,12 @@ describe('a mail server', () => {
     await before.post('/auth/password-reset', undefined, { email: ada.email })
     await before.stop()
     smtp.behave('accept')
-    const sent = smtp.mails.length
+    const sent = smtp.emails.length
     const after = await startPanel({ ...settings, data })
     after.clock.advance(60)
-    await sendMails(after)
+    await sendEmails(after)
     // Beside it there may be a notice of the panel that the other tests share.
-    const [token] = smtp.mails.slice(sent).flatMap(({ text }) => LINK.exec(text ?? '')?.[1] ?? [])
+    const [token] = smtp.emails.slice(sent).flatMap(({ text }) => LINK.exec(text ?? '')?.[1] ?? [])
     const body = { token, password: NEW_PASSWORD }
     expect((await after.post('/auth/password-reset/confirm', undefined, body)).status).toBe(200)
     await after.stop()
@@ -478,7 +478,7 @@ describe('a mail server', () => {
     for (let i = 0; i < 3; i++) {
       expect(await own.post('/auth/password-reset', undefined, { email: ada.email })).toMatchObject(THE_ANSWER)
     }
-    await sendMails(own)
+    await sendEmails(own)
     expect(ownLog.lines).toEqual([{ msg: expect.stringContaining('set NCP_SMTP_URL') }])
     using database = new Database(`${own.data}/ncp.db`, { readonly: true })
     expect(database.query('SELECT count(*) AS n FROM jobs').get()).toEqual({ n: 0 })
@@ -490,7 +490,7 @@ test('no token and no password is left in the files or in the log', async () => 
   const ada = await panel.customer()
   smtp.behave('refuse')
   await ask(ada.email)
-  await sendMails()
+  await sendEmails()
   smtp.behave('accept')
   panel.clock.advance(30)
   const token = await newestToken(ada.email)

@@ -23,13 +23,13 @@ const login = (email: string, password: string, totp_code?: string, from?: strin
 async function resetPassword({ email }: Customer, password: string, from = '203.0.113.1'): Promise<number> {
   panel.clock.advance(60)
   await panel.post('/auth/password-reset', undefined, { email })
-  const texts = (await panel.mailsTo(email)).map(({ text }) => text)
+  const texts = (await panel.emailsTo(email)).map(({ text }) => text)
   const token = texts.flatMap((text) => /reset-password#token=([\w-]{43})/.exec(text)?.[1] ?? []).at(-1)
   return (await panel.send('POST', '/auth/password-reset/confirm', { body: { token, password }, from })).status
 }
 
 async function mailedEmailToken(address: string): Promise<string> {
-  const texts = (await panel.mailsTo(address)).map(({ text }) => text).join('\n')
+  const texts = (await panel.emailsTo(address)).map(({ text }) => text).join('\n')
   return /confirm-email#token=([\w-]{43})/.exec(texts)?.[1] ?? `no link in: ${texts}`
 }
 const confirmEmail = (token: string) => panel.post('/auth/email/confirm', undefined, { token })

@@ -33,7 +33,7 @@ async function newAda(): Promise<void> {
 async function resetPassword(from: string, password = NEW_PASSWORD): Promise<void> {
   panel.clock.advance(HOUR)
   await panel.post('/auth/password-reset', undefined, { email: ada.email })
-  const texts = (await panel.mailsTo(ada.email)).map(({ text }) => /#token=([\w-]{43})$/m.exec(text)?.[1])
+  const texts = (await panel.emailsTo(ada.email)).map(({ text }) => /#token=([\w-]{43})$/m.exec(text)?.[1])
   const body = { token: texts.findLast((token) => token !== undefined), password }
   expect((await panel.send('POST', '/auth/password-reset/confirm', { body, from })).status).toBe(200)
 }
@@ -275,8 +275,8 @@ describe('the owner', () => {
 
   test('is told by one email when guessing is slowed down, with what to do, and not again within a week', async () => {
     await newAda()
-    await panel.mailsTo(ada.email)
-    const sent = panel.smtp.mails.length
+    await panel.emailsTo(ada.email)
+    const sent = panel.smtp.emails.length
     for (let i = 0; i < 9; i++) await panel.services.throttle.admit(ada.id, ELSEWHERE)
     expect(await subjects()).not.toContain('Many failed attempts to log in to your account')
     for (let i = 0; i < 30; i++) await panel.services.throttle.admit(ada.id, ELSEWHERE)
@@ -285,9 +285,9 @@ describe('the owner', () => {
       for (let i = 0; i < 3; i++) await panel.services.throttle.admit(ada.id, ELSEWHERE)
       await subjects()
     }
-    const mails = panel.smtp.mails.slice(sent).filter(({ recipients }) => recipients.includes(ada.email))
-    expect(mails.map(({ subject }) => subject)).toEqual(['Many failed attempts to log in to your account'])
-    expect(mails[0]?.text.replaceAll('\n', ' ')).toContain('request a new password')
+    const emails = panel.smtp.emails.slice(sent).filter(({ recipients }) => recipients.includes(ada.email))
+    expect(emails.map(({ subject }) => subject)).toEqual(['Many failed attempts to log in to your account'])
+    expect(emails[0]?.text.replaceAll('\n', ' ')).toContain('request a new password')
     const { data: log } = await panel.get<object[]>('/audit-log?action=auth.throttle', await panel.login(ada.email))
     expect(log).toMatchObject([{ action: 'auth.throttle', result: 'success' }])
   })
@@ -297,7 +297,7 @@ describe('the owner', () => {
     for (let i = 0; i < 12; i++) await changePassword(ada.token, 'wrong password')
     const told = 'Many wrong passwords in a session of your account'
     expect(await subjects()).toContain(told)
-    const mail = (await panel.mailsTo(ada.email)).find(({ subject }) => subject === told)
+    const mail = (await panel.emailsTo(ada.email)).find(({ subject }) => subject === told)
     expect(mail?.text.replaceAll('\n', ' ')).toContain('end that session')
   })
 })

@@ -47,7 +47,7 @@ const rotate = (id: number, body: object = {}, as = ada.token) =>
 const change = (id: number, body: object, as = ada.token) => panel.patch<Listed>(`/auth/api-keys/${id}`, as, body)
 const list = async () => (await panel.get<Listed[]>('/auth/api-keys', ada.token)).data
 const statusOf = async (key: string) => (await panel.get('/auth/me', key)).status
-async function mailsToAda() {
+async function emailsToAda() {
   await panel.services.outbox.deliver()
   return smtp.to(ada.email)
 }
@@ -152,9 +152,9 @@ describe('rotating a key', () => {
   test('is reported by email and in the audit log, and never stored in plain text', async () => {
     const old = await create()
     const rotated = (await rotate(old.id)).data
-    const mails = await mailsToAda()
-    expect(mails.map(({ subject }) => subject)).toEqual(['A new API key was created', 'An API key was rotated'])
-    expect(mails[1]?.text).toContain(
+    const emails = await emailsToAda()
+    expect(emails.map(({ subject }) => subject)).toEqual(['A new API key was created', 'An API key was rotated'])
+    expect(emails[1]?.text).toContain(
       `Begins with: ${rotated.key_prefix}\nThe old secret works until ${spokenTime(after(DAY_SECONDS))}.`,
     )
     const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
@@ -251,7 +251,7 @@ describe('changing a key', () => {
     await change(id, { name: 'Renamed' })
     const expires_at = after(DAY_SECONDS)
     await change(id, { expires_at })
-    const [, mail, ...others] = await mailsToAda()
+    const [, mail, ...others] = await emailsToAda()
     expect([mail?.subject, others]).toEqual(['The expiry of an API key was changed', []])
     expect(mail?.text).toContain(`Name: "Renamed"\nBegins with: ${key_prefix}\nExpires: ${spokenTime(expires_at)}`)
     const { data } = await panel.get<{ action: string }[]>('/audit-log', ada.token)
@@ -309,7 +309,7 @@ describe('the expiry of a key', () => {
 })
 
 describe('an email about the expiry', () => {
-  const aboutExpiry = async () => (await mailsToAda()).filter(({ subject }) => subject === 'An API key expires soon')
+  const aboutExpiry = async () => (await emailsToAda()).filter(({ subject }) => subject === 'An API key expires soon')
   const pass = async (seconds: number) => {
     panel.clock.advance(seconds)
     await panel.services.expiryNotices.send()

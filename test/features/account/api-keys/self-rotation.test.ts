@@ -40,7 +40,7 @@ const rotate = (as?: string, headers: Record<string, string> = {}) =>
   panel.send<Created>('POST', PATH, { ...(as !== undefined && { as }), headers })
 const me = async (as: string) => (await panel.get<Me>('/auth/me', as)).data.credential
 /** Emails of one delivery arrive in any order. */
-const mailAbout = async (subject: string) => (await panel.mailsTo(ada.email)).find((mail) => mail.subject === subject)
+const emailAbout = async (subject: string) => (await panel.emailsTo(ada.email)).find((mail) => mail.subject === subject)
 const statusOf = async (as: string) => (await panel.get('/auth/me', as)).status
 
 describe('creating a key that may rotate itself', () => {
@@ -57,7 +57,7 @@ describe('creating a key that may rotate itself', () => {
 
   test('is reported by email', async () => {
     await renewable()
-    const mail = await mailAbout('A new API key was created')
+    const mail = await emailAbout('A new API key was created')
     expect(mail?.text).toContain(`It may rotate itself until: ${spokenTime(after(YEAR))}`)
   })
 
@@ -178,7 +178,7 @@ describe('rotating itself', () => {
   test('is reported by email and in the audit log each time, with its address', async () => {
     const { key, id } = await renewable()
     const { data } = await panel.send<Created>('POST', PATH, { as: key, from: '203.0.113.44' })
-    const mail = await mailAbout('An API key rotated itself')
+    const mail = await emailAbout('An API key rotated itself')
     expect(mail?.text).toContain('from the address 203.0.113.44.')
     expect(mail?.text).toContain(
       `Name: "Backup job"\nBegins with: ${data.key_prefix}\nExpires: ${spokenTime(after(MONTH))}\n`,

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const newest = async () => (await panel.get<Entry[]>('/admin/audit-log?limit=1', boss.token)).data[0]
 /** Emails of one delivery arrive in any order. */
-const mailAbout = async (subject: string) => (await panel.mailsTo(ada.email)).find((mail) => mail.subject === subject)
+const emailAbout = async (subject: string) => (await panel.emailsTo(ada.email)).find((mail) => mail.subject === subject)
 const keysOf = (id: number, as = boss.token) => panel.get<Key[]>(`/admin/users/${id}/api-keys`, as)
 const isTwoFactorOn = async (id: number) =>
   (await panel.get<{ two_factor_enabled: boolean }>(`/admin/users/${id}`, boss.token)).data.two_factor_enabled
@@ -60,7 +60,7 @@ describe('the API keys of a user', () => {
       target_id: id,
       details: { name: 'Got out', key_prefix },
     })
-    const mail = await mailAbout('An API key was deleted')
+    const mail = await emailAbout('An API key was deleted')
     expect(mail?.text).toContain(`Name: "Got out"\nBegins with: ${key_prefix}\n`)
     expect(mail?.text).toContain(BY_ADMINISTRATOR)
     expect((await panel.delete(`/admin/users/${ada.id}/api-keys/${id}`, boss.token)).status).toBe(404)
@@ -191,7 +191,7 @@ describe.each(acts)('%s', (_, act, isDone) => {
 describe('a user who lost the mailbox', () => {
   test('is moved at once; the old address is notified, tokens sent there are void, sessions and keys stay', async () => {
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
-    const token = /#token=(\S+)/.exec((await mailAbout('Set a new password'))?.text ?? '')?.[1]
+    const token = /#token=(\S+)/.exec((await emailAbout('Set a new password'))?.text ?? '')?.[1]
     const key = await panel.key(ada.token)
     const email = newEmail()
     const answer = await panel.post(`/admin/users/${ada.id}/email`, boss.token, {
@@ -205,7 +205,7 @@ describe('a user who lost the mailbox', () => {
       account_id: ada.id,
       details: { email },
     })
-    const mail = await mailAbout('Your email address was changed')
+    const mail = await emailAbout('Your email address was changed')
     expect(mail?.text).toContain(`moved to ${email}.`)
     expect(mail?.text).toContain(BY_ADMINISTRATOR)
     const confirm = { token, password: 'an altogether different one' }
@@ -239,7 +239,7 @@ describe('a user who lost the second factor', () => {
     expect((await panel.get('/auth/me', ada.token)).status).toBe(401)
     expect((await panel.get('/auth/me', key)).status).toBe(200)
     expect(await panel.login(ada.email)).toBeString()
-    const mail = await mailAbout('Two-factor authentication is off')
+    const mail = await emailAbout('Two-factor authentication is off')
     expect(mail?.text).toStartWith('An administrator switched two-factor authentication off for your account.')
     expect(mail?.text).toContain(BY_ADMINISTRATOR)
     const entries = await panel.get<Entry[]>('/admin/audit-log?action=auth.two_factor_reset', boss.token)
@@ -249,7 +249,7 @@ describe('a user who lost the second factor', () => {
   test('who never had one is a conflict: nothing is emailed and no attempt counted', async () => {
     const answer = await panel.post(`/admin/users/${ada.id}/2fa/reset`, boss.token, { password: PASSWORD })
     expect([answer.status, answer.message]).toEqual([409, 'Two-factor authentication is off'])
-    expect([await panel.mailsTo(ada.email), failuresOf(panel, boss.id)]).toEqual([[], 0])
+    expect([await panel.emailsTo(ada.email), failuresOf(panel, boss.id)]).toEqual([[], 0])
     expect((await panel.get('/auth/me', ada.token)).status).toBe(200)
   })
 })
@@ -289,7 +289,7 @@ describe('a throttled user', () => {
     const answer = await unlock(ada.id, boss.token)
     expect([answer.status, answer.data, answer.message]).toEqual([200, null, 'User unlocked'])
     expect(await newest()).toMatchObject({ action: 'auth.unlock', actor_id: boss.id, account_id: ada.id })
-    const mail = await mailAbout('Your account was unlocked')
+    const mail = await emailAbout('Your account was unlocked')
     expect(mail?.text).toContain(BY_ADMINISTRATOR)
     expect(await loginFrom('203.0.113.80')).toBe(200)
   })
@@ -335,7 +335,7 @@ describe('a subscription', () => {
       target_id: first,
       details: { name: 'First', sites: 0, api_keys: 0 },
     })
-    const mail = await mailAbout('A subscription was deleted')
+    const mail = await emailAbout('A subscription was deleted')
     expect(mail?.text).toContain(BY_ADMINISTRATOR)
     expect(mail?.text).toContain('Name: "First"\nSites deleted with it: 0\n')
     expect((await remove(first)).status).toBe(404)

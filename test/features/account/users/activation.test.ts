@@ -25,7 +25,7 @@ const activate = (token: string) => panel.post('/auth/password-reset/confirm', u
 describe('an invitation', () => {
   test('is emailed to the user, with the token that the administrator sees too', async () => {
     const { email, activation } = await invite()
-    const [mail, ...others] = await panel.mailsTo(email)
+    const [mail, ...others] = await panel.emailsTo(email)
     expect(others).toEqual([])
     expect([mail?.recipients, mail?.subject]).toEqual([[email], 'Your new account'])
     expect(LINK.exec(mail?.text ?? '')?.[1]).toBe(activation.token)
@@ -38,7 +38,7 @@ describe('an invitation', () => {
   test('is no longer emailed once it has expired', async () => {
     const { email } = await invite()
     panel.clock.advance(DAY_SECONDS)
-    expect(await panel.mailsTo(email)).toEqual([])
+    expect(await panel.emailsTo(email)).toEqual([])
   })
 
   test('is only in the response where no mail server is configured', async () => {
@@ -58,7 +58,7 @@ describe('a new invitation', () => {
     const answer = await renew(id)
     expect([answer.status, answer.message]).toEqual([200, 'Activation renewed'])
     expect(Date.parse(answer.data.expires_at)).toBe(panel.clock.now() + DAY_SECONDS * 1000)
-    expect(LINK.exec((await panel.mailsTo(email)).at(-1)?.text ?? '')?.[1]).toBe(answer.data.token)
+    expect(LINK.exec((await panel.emailsTo(email)).at(-1)?.text ?? '')?.[1]).toBe(answer.data.token)
     expect((await activate(activation.token)).status).toBe(422)
     expect((await activate(answer.data.token)).status).toBe(200)
   })

@@ -11,10 +11,10 @@ type Named = { panel_name: string | null; language: string; time_zone: string }
 const set = async (body: object) => panel.patch<Named>('/admin/settings', await panel.admin(), body)
 
 /** The notice of a password that was changed. */
-async function passwordMail() {
+async function passwordEmail() {
   const ada = await panel.customer()
   await panel.post('/auth/password', ada.token, { current_password: PASSWORD, new_password: NEW_PASSWORD })
-  return (await panel.mailsTo(ada.email)).at(-1)
+  return (await panel.emailsTo(ada.email)).at(-1)
 }
 async function issuerOf(target: Pick<MailingPanel, 'customer' | 'post'>): Promise<string | null> {
   const ada = await target.customer()
@@ -25,7 +25,7 @@ async function issuerOf(target: Pick<MailingPanel, 'customer' | 'post'>): Promis
 describe('the name of the panel', () => {
   test('is the host of its public URL, in the sender, the subject and the signature, and in authenticator apps', async () => {
     expect((await panel.get<Named>('/admin/settings', await panel.admin())).data.panel_name).toBeNull()
-    const mail = await passwordMail()
+    const mail = await passwordEmail()
     expect(mail?.parsed.from).toEqual({ name: 'panel.example.com', address: 'ncp@example.com' })
     expect(mail?.parsed.subject).toBe('panel.example.com: Your password was set')
     expect(mail?.text).toEndWith('\n-- \npanel.example.com, https://panel.example.com\n')
@@ -43,12 +43,12 @@ describe('the name of the panel', () => {
 
   test('is what an administrator sets, and null resets it', async () => {
     expect((await set({ panel_name: 'Müller: Hosting' })).data.panel_name).toBe('Müller: Hosting')
-    const mail = await passwordMail()
+    const mail = await passwordEmail()
     expect(mail?.parsed.from?.name).toBe('Müller: Hosting')
     expect(mail?.parsed.subject).toBe('Müller: Hosting: Your password was set')
     expect(await issuerOf(panel)).toBe('Müller  Hosting')
     expect((await set({ panel_name: null })).data.panel_name).toBeNull()
-    expect((await passwordMail())?.parsed.from?.name).toBe('panel.example.com')
+    expect((await passwordEmail())?.parsed.from?.name).toBe('panel.example.com')
   })
 
   test('gives way to a sender’s name in the configuration', async () => {
@@ -56,7 +56,7 @@ describe('the name of the panel', () => {
     try {
       const ada = await own.customer()
       await own.post('/auth/password', ada.token, { current_password: PASSWORD, new_password: NEW_PASSWORD })
-      const mail = (await own.mailsTo(ada.email)).at(-1)
+      const mail = (await own.emailsTo(ada.email)).at(-1)
       expect(mail?.parsed.from).toEqual({ name: 'Example Hosting', address: 'post@example.com' })
     } finally {
       await own.stop()
@@ -89,13 +89,13 @@ describe('the name of the panel', () => {
 describe('the language', () => {
   test('applies to every email from then on, with times in the configured time zone', async () => {
     expect((await set({ language: 'de', time_zone: 'Europe/Berlin' })).status).toBe(200)
-    const mail = await passwordMail()
+    const mail = await passwordEmail()
     expect(mail?.subject).toBe('Ihr Passwort wurde geändert')
     expect(mail?.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d (MEZ|MESZ)$/m)
 
     const ada = await panel.customer()
     await panel.post('/auth/password-reset', undefined, { email: ada.email })
-    const reset = (await panel.mailsTo(ada.email)).at(-1)
+    const reset = (await panel.emailsTo(ada.email)).at(-1)
     expect(reset?.subject).toBe('Neues Passwort festlegen')
     const token = /#token=([\w-]{43})$/m.exec(reset?.text ?? '')?.[1]
     const body = { token, password: NEW_PASSWORD }
@@ -105,6 +105,6 @@ describe('the language', () => {
     await panel.post('/admin/users', await panel.admin(), invited)
     expect((await panel.subjectsTo('neu@example.com')).at(-1)).toBe('Ihr neues Konto')
     expect((await set({ language: 'en', time_zone: 'UTC' })).status).toBe(200)
-    expect((await passwordMail())?.subject).toBe('Your password was set')
+    expect((await passwordEmail())?.subject).toBe('Your password was set')
   })
 })
