@@ -26,7 +26,7 @@ export function layerOf(file: string): Layer {
   if (folder === 'platform.ts' || folder === 'module.ts' || /^src\/features\/.*\/module\.ts$/.test(file))
     return 'module'
   if (folder === 'features') return /\/([a-z-]+-)?routes\.ts$|\/model\.ts$/.test(file) ? 'routes' : 'service'
-  if (folder === 'http' || folder === 'tls') return 'http'
+  if (['http', 'tls', 'embedded'].includes(folder)) return 'http'
   if (folder === 'docs') return 'routes'
   if (['app.ts', 'panel.ts', 'lifecycle'].includes(folder)) return 'app'
   if (folder === 'cli') return 'cli'
@@ -68,6 +68,7 @@ export const rooms = [
   'http',
   'docs',
   'tls',
+  'embedded',
   'module.ts',
   'platform.ts',
   'operation/audit',

@@ -14,6 +14,8 @@ export type ListenOptions = {
   tls: Tls | undefined
   /** Whether to share a port on which this process already listens: see `system/shared-port.ts`. */
   reusePort?: boolean
+  /** Answers when the handler itself fails; by default with the envelope of an internal error. */
+  error?: () => Response
 }
 
 /** Forward secrecy and AEAD only (ASVS V12.1.2); Bun would also offer CBC suites. TLS 1.3 has its own list. */
@@ -38,7 +40,7 @@ export const IDLE_TIMEOUT_SECONDS = 15
 /** @throws Error when the port is taken or the certificate is unusable */
 export function listen(
   fetch: (request: Request) => Response | Promise<Response>,
-  { host, port, tls, reusePort = false }: ListenOptions,
+  { host, port, tls, reusePort = false, error = lastResort }: ListenOptions,
 ): Bun.Server<undefined> {
   const options = {
     port,
@@ -48,14 +50,14 @@ export function listen(
     reusePort,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
-    error: lastResort,
+    error,
     ...(tls && { tls: { ...tls, ciphers: CIPHERS, minVersion: TLS_1_2 } }),
   }
   if (host !== undefined) return Bun.serve({ ...options, hostname: host })
   try {
     return Bun.serve({ ...options, hostname: '::' })
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'EADDRINUSE') throw error
+  } catch (failure) {
+    if ((failure as { code?: unknown }).code === 'EADDRINUSE') throw failure
     // A kernel without IPv6.
     return Bun.serve({ ...options, hostname: '0.0.0.0' })
   }
