@@ -35,7 +35,7 @@ export async function requireOwnZones(
   names: SiteNames,
   before: readonly string[] = [],
 ): Promise<void> {
-  // The operator and administrators know what they do, and customers ask them for it.
+  // Administrators and the operator may override this on a customer's request.
   if (actor.kind !== 'user' || actor.role === 'admin') return
   const others = ne(subscriptions.userId, ownerId)
   for (const [name, field] of fieldsOf(names)) {

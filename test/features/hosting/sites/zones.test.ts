@@ -1,4 +1,4 @@
-/** Which names a customer may take, by whose the names above and below are. */
+/** Which names a customer may take, given the owners of the names above and below. */
 import { describe, expect, test } from 'bun:test'
 import { operator } from '../../../../src/core/actor.ts'
 import { usePanel } from '../../../harness/panel.ts'
@@ -35,13 +35,13 @@ describe('a name below a domain of another customer', () => {
     expect((await panel.get<Site>(`/sites/${site.id}`, bob.token)).data).toEqual(site)
   })
 
-  test('is taken by the customer itself, in any subscription', async () => {
+  test('can be taken by the same customer, in any subscription', async () => {
     const second = await panel.subscription(ada.id)
     const body = { domain: 'blog.ada.example', subscription_id: second }
     expect((await panel.post('/sites', ada.token, body)).status).toBe(201)
   })
 
-  test('is taken for a customer by an administrator and by the operator, and can then be kept', async () => {
+  test('can be taken for a customer by an administrator or the operator, and then be kept', async () => {
     const body = { domain: 'granted.ada.example', subscription_id: bobs }
     const { status, data: site } = await panel.post<Site>('/sites', await panel.admin(), body)
     expect(status).toBe(201)
@@ -60,7 +60,7 @@ describe('a name above a site of another customer', () => {
     ])
   })
 
-  test('is not a name that only ends alike', async () => {
+  test('does not include names with only the same ending', async () => {
     await create(ada.token, 'alike.example')
     for (const domain of ['notalike.example', 'alike.example.org', 'alike-too.example', 'like.example']) {
       expect([domain, (await create(bob.token, domain)).status]).toEqual([domain, 201])
@@ -77,7 +77,7 @@ describe('a public suffix', () => {
     expect([asAlias.status, asAlias.message]).toEqual([422, `aliases.0: ${message}`])
   })
 
-  test('is nobody’s, so names below it are free', async () => {
+  test('belongs to no customer, so names below it are free', async () => {
     expect((await create(ada.token, 'ada.co.uk')).status).toBe(201)
     expect((await create(bob.token, 'bob.co.uk')).status).toBe(201)
   })
