@@ -2,6 +2,8 @@
 import { codeOf } from '../../core/error-code.ts'
 import type { FailureKind } from '../failure-kind.ts'
 
+const PREFIX = 'SQLITE_'
+
 /** By prefix: an extended code begins with the name of its primary one. */
 const KINDS: readonly (readonly [string, FailureKind])[] = [
   ['SQLITE_CONSTRAINT_UNIQUE', 'unique'],
@@ -20,6 +22,8 @@ const FAILED_SYNC = ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_DIR_FSYNC']
 
 /** @returns undefined for a code that is not SQLite's, or that means a mistake in the program */
 export function kindOfCode(code: string): FailureKind | undefined {
+  // Most callers ask about an error of the API, for example with each refused request.
+  if (!code.startsWith(PREFIX)) return undefined
   return KINDS.find(([beginning]) => code.startsWith(beginning))?.[1]
 }
 
