@@ -78,8 +78,7 @@ export function createRegistry(sources: MetricSources): Registry {
     ['method', 'route', 'status', 'credential'],
     function* () {
       for (const { method, route, outcomes } of sources.requests.read()) {
-        for (const { status, credential, count } of outcomes.values())
-          yield [{ method, route, status, credential }, count]
+        for (const { status, credential, count } of outcomes) yield [{ method, route, status, credential }, count]
       }
     },
   )

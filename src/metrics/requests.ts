@@ -6,19 +6,25 @@ import type { ServedRequest } from '../core/served-request.ts'
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 type Outcome = { status: number; credential: ServedRequest['credential']; count: number }
-type RouteCounts = { method: string; route: string; durations: Durations; outcomes: Map<string, Outcome> }
+type RouteCounts = { method: string; route: string; durations: Durations; outcomes: Outcome[] }
 
 export type RequestCounters = ReturnType<typeof createRequestCounters>
 
+/** Methods and outcomes are in short lists: searching one costs less than building and hashing a map key per request. */
 export function createRequestCounters() {
-  const routes = new Map<string, RouteCounts>()
+  /** By route, with one entry per method. */
+  const routes = new Map<string, RouteCounts[]>()
 
   function countsOf(method: string, route: string): RouteCounts {
-    const key = `${method} ${route}`
-    let found = routes.get(key)
+    let methods = routes.get(route)
+    if (!methods) {
+      methods = []
+      routes.set(route, methods)
+    }
+    let found = methods.find((counts) => counts.method === method)
     if (!found) {
-      found = { method, route, durations: createDurations(), outcomes: new Map() }
-      routes.set(key, found)
+      found = { method, route, durations: createDurations(), outcomes: [] }
+      methods.push(found)
     }
     return found
   }
@@ -27,13 +33,12 @@ export function createRequestCounters() {
     count({ method, route, status, credential, durationMs }: ServedRequest): void {
       const { durations, outcomes } = countsOf(METHODS.has(method) ? method : 'other', route)
       durations.add(durationMs)
-      const key = `${status}${credential}`
-      const known = outcomes.get(key)
+      const known = outcomes.find((outcome) => outcome.status === status && outcome.credential === credential)
       if (known) known.count++
-      else outcomes.set(key, { status, credential, count: 1 })
+      else outcomes.push({ status, credential, count: 1 })
     },
 
     /** What was counted since the start. */
-    read: (): Iterable<RouteCounts> => routes.values(),
+    read: (): Iterable<RouteCounts> => [...routes.values()].flat(),
   }
 }
