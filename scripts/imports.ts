@@ -15,7 +15,9 @@ export const layers = ['core', 'technical', 'service', 'http', 'routes', 'module
 export type Layer = (typeof layers)[number]
 
 const technical = new Set(
-  'backup config crypto data-directory.ts db jobs limiter log mail metrics node settings system threads.ts'.split(' '),
+  'backup config crypto data-directory.ts db jobs limiter log mail metrics node settings system threads.ts unpack'.split(
+    ' ',
+  ),
 )
 
 /** @throws Error if the file is in no layer */
@@ -65,6 +67,7 @@ export const rooms = [
   'config',
   'settings',
   'backup',
+  'unpack',
   'http',
   'docs',
   'tls',

@@ -1,0 +1,109 @@
+/** Unpacks archives with the compiled program, in a directory whose other files must not change. */
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { UnpackResult } from '../../src/unpack/result.ts'
+import { install } from './binary.ts'
+import { newDirectory } from './directory.ts'
+
+export type Unpacking = Awaited<ReturnType<typeof startUnpacking>>
+
+type RunOptions = { links?: 'refuse' | 'inside'; maxBytes?: number; maxFiles?: number; maxSeconds?: number }
+
+export async function startUnpacking() {
+  const binary = await install()
+  const home = newDirectory('ncp-unpack-')
+  writeFileSync(join(home, 'beside'), 'as it was')
+  const archivePath = join(home, 'archive')
+  const release = join(home, 'release')
+
+  let peakBytes = 0
+
+  /** @param wrapper a program that runs the command after its own arguments */
+  async function runOn(
+    stdin: number | Blob | ReadableStream<Uint8Array>,
+    options: RunOptions = {},
+    wrapper: readonly string[] = [],
+  ) {
+    rmSync(release, { recursive: true, force: true })
+    mkdirSync(release)
+    const { links = 'refuse', maxBytes = 1e6, maxFiles = 1000, maxSeconds = 60 } = options
+    const limits = [`--max-bytes=${maxBytes}`, `--max-files=${maxFiles}`, `--max-seconds=${maxSeconds}`]
+    const child = Bun.spawn([...wrapper, binary.path('ncp'), 'unpack', ...limits, `--links=${links}`], {
+      cwd: release,
+      env: {},
+      stdin,
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr, exitCode] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
+    peakBytes = child.resourceUsage()?.maxRSS ?? 0
+    if (!/^[^\n]+\n$/.test(stdout)) throw new Error(`not one line: ${stdout}${stderr}`)
+    const result: UnpackResult = JSON.parse(stdout)
+    if (result.ok !== (exitCode === 0) || stderr !== '')
+      throw new Error(`exit code ${exitCode} with ${stdout}${stderr}`)
+    // Whatever was in the archive.
+    const around = readdirSync(home)
+      .filter((name) => name !== 'archive')
+      .sort()
+    if (around.join() !== 'beside,release' || readFileSync(join(home, 'beside'), 'utf8') !== 'as it was') {
+      throw new Error(`something outside of the release changed: ${around}`)
+    }
+    return result
+  }
+
+  return {
+    home,
+    release,
+    archivePath,
+    runOn,
+
+    async run(archive: Uint8Array, options: RunOptions = {}, wrapper: readonly string[] = []): Promise<UnpackResult> {
+      writeFileSync(archivePath, archive)
+      const file = openSync(archivePath, 'r')
+      try {
+        return await runOn(file, options, wrapper)
+      } finally {
+        closeSync(file)
+      }
+    },
+
+    /** The most memory that the last child had. */
+    peakBytes: () => peakBytes,
+
+    /** The release as one text for each name: its kind, its mode and what is in it. */
+    tree: (directory = release) => treeOf(directory),
+
+    async remove(): Promise<void> {
+      rmSync(home, { recursive: true, force: true })
+      await binary.remove()
+    },
+  }
+}
+
+export function treeOf(directory: string): Record<string, string> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
+  return Object.fromEntries(
+    names.map((name) => {
+      const path = join(directory, name)
+      const found = lstatSync(path)
+      const mode = (found.mode & 0o7777).toString(8)
+      if (found.isSymbolicLink()) return [name, `link ${readlinkSync(path)}`]
+      if (found.isDirectory()) return [name, `directory ${mode}`]
+      return [name, `file ${mode} ${Bun.hash(readFileSync(path))}`]
+    }),
+  )
+}
