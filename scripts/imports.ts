@@ -89,6 +89,7 @@ export const rooms = [
   'account/administration',
   'account/me',
   'hosting/sites',
+  'hosting/embedded',
   'operation/health',
   'panel.ts',
   'lifecycle',

@@ -33,6 +33,12 @@ export const dataNames = {
   acmeAccountKey: `tls/${tlsNames.acmeAccountKey}`,
   /** Unless the settings name another place. */
   backups: 'backups',
+  /** The releases of the sites that the panel itself serves, a directory a site. */
+  sites: 'sites',
+  /** Uploaded archives, until their node has unpacked them; named after their deployment. */
+  siteArchives: 'sites/archives',
+  /** Deleted sites, for some days. */
+  siteTrash: 'sites/.trash',
   /** Where a backup is copied to, before a restore replaces anything. */
   restoring: 'restoring',
   /** There while a restore is under way, and after one that was interrupted. */

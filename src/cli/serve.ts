@@ -6,10 +6,12 @@ import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import { localHost } from '../core/loopback.ts'
+import type { SiteListener } from '../embedded/listener.ts'
 import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
-import { localHost } from '../lifecycle/self-check.ts'
 import { supervise } from '../lifecycle/supervise.ts'
+import { together } from '../lifecycle/together.ts'
 import { warnOfSpace } from '../lifecycle/warn-of-space.ts'
 import { openPanel, type Panel } from '../panel.ts'
 import { exitAtOnce } from '../system/exit.ts'
@@ -25,6 +27,8 @@ import { configAsOwner } from './installation.ts'
 import { openLog } from './open-log.ts'
 import { print } from './output.ts'
 
+const DEMO_SITES_PORT = 8080
+
 export function addServe(program: Command): void {
   withSettings(program.command('serve'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey'])
     .description('serve the API')
@@ -32,7 +36,7 @@ export function addServe(program: Command): void {
     .action(async ({ demo = false }: { demo?: boolean }, command: Command) => {
       await serve(async () => {
         const config = await configAsOwner(command)
-        return demo ? { ...config, host: config.host ?? 'localhost' } : config
+        return demo ? demoConfig(config) : config
       }, demo)
     })
 }
@@ -43,6 +47,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   checkGivenCertificate(config)
   const { log, sink } = openLog(config)
   let listener: Listener | undefined
+  let sitesListener: SiteListener | undefined
   const lostDisk = Promise.withResolvers<void>()
   const exitWithoutDisk = () => {
     sink.flush()
@@ -55,7 +60,11 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     panelProcess: { onLostDisk: lostDisk.resolve },
   })
   void lostDisk.promise.then(() =>
-    endWithoutDisk({ listener, announce: () => panel.readiness.set(false), exit: exitWithoutDisk }),
+    endWithoutDisk({
+      listener: together(listener, sitesListener),
+      announce: () => panel.readiness.set(false),
+      exit: exitWithoutDisk,
+    }),
   )
   try {
     await warnOfSpace(config.data, log)
@@ -67,11 +76,13 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     panel.certificate.set(certificate)
     const metrics = startMetrics(panel)
     listener = open(panel, certificate)
+    sitesListener = openSites(panel, demo)
     panel.readiness.set(true)
     const origin = `${certificate ? 'https' : 'http'}://${reachableName(config.host)}:${listener.port}`
     await supervise({
       panel,
       listener,
+      sitesListener,
       certificate,
       origin,
       readConfig,
@@ -81,6 +92,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     })
 
     print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
+    if (sitesListener) print(`sites on port ${sitesListener.port}`)
     if (metrics) print(`metrics on ${metrics.url}`)
     if (certificate) print(`certificate ${certificate.path}, SHA-256 ${certificate.fingerprint}`)
     if (adminPassword !== undefined) {
@@ -90,7 +102,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     }
     if (credentials) print(credentials.curl(origin, certificate?.path))
   } catch (error) {
-    await listener?.cut()
+    await together(listener, sitesListener).cut()
     await panel.close()
     throw error
   }
@@ -113,11 +125,43 @@ function open(panel: Panel, certificate: Certificate | undefined): Listener {
   }
 }
 
+/** What a trial needs: reachable from this machine alone, with a port for sites. */
+function demoConfig(config: Config): Config {
+  const { host = 'localhost', sitesHost = 'localhost', sitesPort = DEMO_SITES_PORT } = config
+  return { ...config, host, sitesHost, sitesPort }
+}
+
+/** Undefined where no sites are served. */
+function openSites(panel: Panel, demo: boolean): SiteListener | undefined {
+  const { sitesHost, sitesPort } = panel.config
+  try {
+    return panel.embedded.start()
+  } catch (error) {
+    // Many a program is tried out on that port.
+    if (demo && sitesPort === DEMO_SITES_PORT && isTaken(error)) return panel.embedded.start(0)
+    throw listenError(
+      error,
+      sitesHost,
+      sitesPort ?? 0,
+      labelOf(panel.config, 'sitesHost'),
+      labelOf(panel.config, 'sitesPort'),
+    )
+  }
+}
+
+const isTaken = (error: unknown) => (error as { code?: unknown }).code === 'EADDRINUSE'
+
 /** What the operator can do about it, where Bun names the system call at best. */
-function listenError(error: unknown, host: string | undefined, port: number, label: string): unknown {
+function listenError(
+  error: unknown,
+  host: string | undefined,
+  port: number,
+  label: string,
+  portLabel = '--port',
+): unknown {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
-  if (code === 'EADDRINUSE') return new Error(`port ${port} is in use; choose another one with --port`)
-  if (code === 'EACCES') return new Error(`port ${port} needs a privilege; choose one above 1023 with --port`)
+  if (isTaken(error)) return new Error(`port ${port} is in use; choose another one with ${portLabel}`)
+  if (code === 'EACCES') return new Error(`port ${port} needs a privilege; choose one above 1023 with ${portLabel}`)
   // For a name that it cannot resolve Bun gives any code at all.
   if (host !== undefined && syscall === 'listen')
     return new ConfigError([`${label}: is not an address of this machine`])

@@ -58,8 +58,3 @@ export function askPanel(address: PanelAddress, path: string): Promise<PanelAnsw
 function unanswered({ host, port }: PanelAddress): string {
   return `the panel does not answer on ${host} port ${port}`
 }
-
-/** What a client on this machine connects to. @param host as configured */
-export function localHost(host: string | undefined): string {
-  return host === undefined || host === '::' || host === '0.0.0.0' ? 'localhost' : host
-}

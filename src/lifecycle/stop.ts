@@ -1,8 +1,8 @@
 /** Stops a panel: no new requests, those in flight finish, pending data is written. */
-import type { Listener } from '../tls/listener.ts'
+import type { Stoppable } from './together.ts'
 
 export type StopOptions = {
-  listener: Pick<Listener, 'retire' | 'drain' | 'cut'>
+  listener: Stoppable
   /** Readiness fails, and the service manager is notified. */
   announce(): void
   /** Writes and closes everything. */

@@ -1,6 +1,7 @@
 /** Runs a serving panel under its operator: signals, the service manager and the certificate. */
 import { readServiceManager } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { localHost } from '../core/loopback.ts'
 import { isLostDisk } from '../db/failures.ts'
 import type { ProcessLog } from '../log/log.ts'
 import type { Panel } from '../panel.ts'
@@ -14,12 +15,15 @@ import type { Listener } from '../tls/listener.ts'
 import type { Certificate } from '../tls/pem.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { createReload } from './reload.ts'
-import { checkItself, localHost } from './self-check.ts'
+import { checkItself } from './self-check.ts'
 import { createStop } from './stop.ts'
+import { type Stoppable, together } from './together.ts'
 
 export type SuperviseOptions = {
   panel: Panel
   listener: Listener
+  /** Where sites are served; undefined where they are not. */
+  sitesListener: Stoppable | undefined
   /** The one that is served; undefined over plain HTTP. */
   certificate: Certificate | undefined
   /** Under which a client on this machine reaches the panel. */
@@ -39,7 +43,7 @@ export type SuperviseOptions = {
  * @throws Error when the panel doesn't answer itself
  */
 export async function supervise(options: SuperviseOptions): Promise<void> {
-  const { panel, listener, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
+  const { panel, listener, sitesListener, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
   const { config, clock } = panel
   const status = `serving on ${origin}`
   const { notifySocket, watchdogMs } = readServiceManager()
@@ -79,7 +83,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     },
   })
   const stop = createStop({
-    listener,
+    listener: together(listener, sitesListener),
     announce() {
       panel.readiness.set(false)
       panel.commits.stop()

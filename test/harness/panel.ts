@@ -86,6 +86,7 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
   let server: Bun.Server<undefined> | undefined
   const app = createApp(services, (request) => server?.requestIP(request)?.address)
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
+  const sitesPort = config.sitesPort === 0 ? services.embedded.start()?.port : undefined
   services.readiness.set(true)
   const origin = `http://127.0.0.1:${server.port}`
   const conformance = await sharedConformance()
@@ -185,6 +186,14 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
       const body = { user_id: userId, name: 'Hosting', ...options }
       return (await panel.post<{ id: number }>('/admin/subscriptions', await panel.admin(), body)).data.id
     },
+
+    /** What the panel serves for a site, for `sitesPort: 0`. */
+    site: (host: string, path = '/', init: RequestInit = {}): Promise<Response> =>
+      fetch(`http://127.0.0.1:${sitesPort}${path}`, {
+        redirect: 'manual',
+        ...init,
+        headers: { host, ...init.headers },
+      }),
 
     /** A new API key's secret. */
     async key(token: string, options: object = {}): Promise<string> {

@@ -16,8 +16,11 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
 
 /** What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its own panel. */
 const OUTBOUND = ['src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
-/** Commands of the operator, never the server, that run another program: systemd's own, or another version of this. */
-const CHILDREN = ['src/cli/run.ts', 'src/cli/systemd.ts', 'src/cli/upgrade.ts']
+/**
+ * Commands of the operator that run another program, systemd's own or another version of this; and the server, which runs
+ * itself to unpack an archive: with limits as its arguments, the archive as a descriptor, and an empty environment.
+ */
+const CHILDREN = ['src/cli/run.ts', 'src/cli/systemd.ts', 'src/cli/upgrade.ts', 'src/unpack/run.ts']
 const HASHES = ['src/crypto/totp.ts']
 /**
  * The API, the metrics, and the proof for a certificate authority for as long as it is asked for. The doctor tries whether a
@@ -31,7 +34,7 @@ const LISTENERS = [
 ]
 
 describe('the program', () => {
-  test('runs no code from its input, and no other program for its clients', () => {
+  test('runs no code from its input, and no other program than itself for its clients', () => {
     expect(filesWith(/\beval\(|new Function\(|node:vm|import\((?!')/)).toEqual([])
     // Nothing of a request, and no secret, can get into the arguments or the environment of a child that there isn't.
     expect(filesWith(/Bun\.spawn|Bun\.\$|child_process/)).toEqual(CHILDREN)

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { version } from '../../../package.json' with { type: 'json' }
 import { codeOf } from '../../core/error-code.ts'
+import { localHost } from '../../core/loopback.ts'
 import { dataPaths } from '../../data-directory.ts'
-import { askPanel, localHost } from '../../lifecycle/self-check.ts'
+import { askPanel } from '../../lifecycle/self-check.ts'
 import { holdsPanel } from './data-directory.ts'
 import { type Finding, failed, ok, type Situation, warning } from './finding.ts'
 
@@ -77,11 +78,14 @@ async function versionOf(address: Parameters<typeof askPanel>[0]): Promise<strin
 export async function checkPorts(situation: Situation): Promise<Finding[]> {
   const { config } = situation
   const isRunning = (await answeringPanel(situation)) !== undefined
-  const { metricsPort, metricsHost, acmeDomains, acmeWebroot, acmeHttpPort } = config
+  const { metricsPort, metricsHost, sitesPort, sitesHost, acmeDomains, acmeWebroot, acmeHttpPort } = config
   const ports: Port[] = []
   // A running panel holds its own.
   if (metricsPort && !isRunning) {
     ports.push({ what: 'the metrics', setting: 'metrics_port', host: metricsHost, port: metricsPort })
+  }
+  if (sitesPort && !isRunning) {
+    ports.push({ what: 'sites', setting: 'sites_port', host: sitesHost, port: sitesPort })
   }
   if (acmeDomains.length > 0 && acmeWebroot === undefined) {
     ports.push({ what: 'the ACME challenge', setting: 'acme_http_port', host: undefined, port: acmeHttpPort })

@@ -10,6 +10,7 @@ import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { readDesired } from './desired.ts'
 import { siteEventRoutes } from './event-routes.ts'
 import { pruneEvents } from './events.ts'
+import { createLocalLink } from './link.ts'
 import { createTakeReport } from './observed.ts'
 import { siteRoutes } from './routes.ts'
 import { createServing } from './serving.ts'
@@ -55,13 +56,18 @@ export function sitesModule(needs: SitesNeeds) {
     while (!stopping.aborted && (await pruneSome()) > 0) await nextTurn()
   }
 
+  const readDesiredOf = (nodeId: NodeId, revision: number) => readDesired(store, nodeId, revision)
+  const takeReport = createTakeReport({ writeAs, clock })
+
   return {
     services: {
       sites,
       serving,
       /** For nodes: what they are to do, and what they observed. */
-      readDesired: (nodeId: NodeId, revision: number) => readDesired(store, nodeId, revision),
-      takeReport: createTakeReport({ writeAs, clock }),
+      readDesired: readDesiredOf,
+      takeReport,
+      /** For the node in this process. */
+      localLink: createLocalLink({ store, commits, readDesired: readDesiredOf, takeReport }),
     },
     routes: ({ guard, answerOnce }) => [
       siteRoutes({ guard, sites, serving, pages, answerOnce }),

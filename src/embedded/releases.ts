@@ -1,0 +1,121 @@
+/** Unpacks the archives that are wanted, each beside what is served, and reports what became of them. */
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { codeOf } from '../core/error-code.ts'
+import { createSemaphore } from '../core/semaphore.ts'
+import type { Log } from '../log/log.ts'
+import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseReport } from '../node/protocol.ts'
+import type { SiteFiles } from './site-files.ts'
+
+/** What unpacking comes to; see `unpack/result.ts`. */
+export type Unpacked =
+  | { ok: true; files: number; bytes: number }
+  | { ok: false; code: string; message: string; detail?: string }
+
+/** Unpacks the archive behind a descriptor into an empty directory, by the rules of `ncp unpack`. */
+export type Unpack = (archive: number, release: string, signal: AbortSignal) => Promise<Unpacked>
+
+export type ReleasesOptions = { files: SiteFiles; unpack: Unpack; link: NodeLink; log: Log }
+
+export type Releases = ReturnType<typeof createReleases>
+
+/** Archives unpacked at a time, over all sites. */
+const AT_A_TIME = 2
+/** Far more than can wait: the panel takes no more uploads by then. */
+const MOST_WAITING = 100_000
+const CHUNK = 256 * 1024
+
+export function createReleases({ files, unpack, link, log }: ReleasesOptions) {
+  const turns = createSemaphore(AT_A_TIME, MOST_WAITING)
+  /** By deployment: what is being unpacked or waits for its turn. */
+  const underWay = new Map<number, { siteId: number; cut: AbortController; done: Promise<void> }>()
+
+  async function make(siteId: number, wanted: DesiredRelease, signal: AbortSignal): Promise<ReleaseReport | undefined> {
+    const { deploymentId, number } = wanted
+    const subject = { siteId, deploymentId }
+    let archive: FileHandle
+    try {
+      archive = await files.openArchive(deploymentId)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error
+      return { ...subject, state: 'failed', failure: lostArchive }
+    }
+    try {
+      if (!(await isWanted(archive, wanted))) return { ...subject, state: 'failed', failure: damagedArchive }
+      const unfinished = await files.beginRelease(siteId, number)
+      const result = await unpack(archive.fd, unfinished, signal)
+      if (signal.aborted || !result.ok) await files.abandonRelease(unfinished)
+      // It is unpacked again at the next start, or never, when its site is being deleted.
+      if (signal.aborted) return undefined
+      if (!result.ok) {
+        if (result.detail !== undefined) log.error({ site_id: siteId, number, detail: result.detail }, result.message)
+        return { ...subject, state: 'failed', failure: failureOf(result.code, result.message) }
+      }
+      await files.finishRelease(siteId, number, unfinished)
+      return { ...subject, state: 'ready', files: result.files, bytes: result.bytes }
+    } finally {
+      await archive.close()
+    }
+  }
+
+  async function makeAndReport(siteId: number, wanted: DesiredRelease, signal: AbortSignal): Promise<void> {
+    const report = signal.aborted ? undefined : await make(siteId, wanted, signal)
+    if (!report) return
+    await link.report({ sites: [], releases: [report], removedSubscriptions: [] })
+    await files.removeArchive(wanted.deploymentId)
+  }
+
+  function begin(siteId: number, wanted: DesiredRelease): void {
+    const cut = new AbortController()
+    const done = turns
+      .run(() => makeAndReport(siteId, wanted, cut.signal))
+      // The next pass finds it still wanted.
+      .catch((err) => log.error({ err, site_id: siteId, number: wanted.number }, 'a deployment could not be unpacked'))
+      .finally(() => underWay.delete(wanted.deploymentId))
+    underWay.set(wanted.deploymentId, { siteId, cut, done })
+  }
+
+  async function cutAll(which: (siteId: number) => boolean): Promise<void> {
+    const chosen = [...underWay.values()].filter(({ siteId }) => which(siteId))
+    for (const { cut } of chosen) cut.abort()
+    await Promise.all(chosen.map(({ done }) => done))
+  }
+
+  return {
+    /** Begins with those that are not under way; does not wait for them. */
+    want({ id, toUnpack }: DesiredSite): void {
+      for (const wanted of toUnpack) if (!underWay.has(wanted.deploymentId)) begin(id, wanted)
+    },
+
+    /** Stops unpacking for a site that is being deleted. */
+    cut: (siteId: number) => cutAll((id) => id === siteId),
+
+    /** Stops; what is unfinished is unpacked after the next start. */
+    stop: () => cutAll(() => true),
+
+    /** Resolves when nothing is under way. */
+    async idle(): Promise<void> {
+      while (underWay.size > 0) await Promise.all([...underWay.values()].map(({ done }) => done))
+    },
+  }
+}
+
+/** Whether an archive is the one that was uploaded: what is checked is the very file that is handed over. */
+async function isWanted(archive: FileHandle, { sha256, archiveBytes }: DesiredRelease): Promise<boolean> {
+  const { size } = await archive.stat()
+  if (size !== archiveBytes) return false
+  const hash = createHash('sha256')
+  const chunk = Buffer.allocUnsafe(CHUNK)
+  for (let position = 0; position < size; ) {
+    // By position, so that the child reads from the beginning.
+    const { bytesRead } = await archive.read(chunk, 0, CHUNK, position)
+    if (bytesRead === 0) return false
+    hash.update(chunk.subarray(0, bytesRead))
+    position += bytesRead
+  }
+  return hash.digest('hex') === sha256
+}
+
+const failureOf = (code: string, message: string): Failure => ({ code, message, retryable: false, retryAt: null })
+const lostArchive = failureOf('archive_lost', 'The archive is not on the server; deploy it again')
+const damagedArchive = failureOf('archive_damaged', 'The archive was damaged on the server; deploy it again')
