@@ -24,26 +24,7 @@ export type SendFile = ReturnType<typeof createSendFile>
 export function createSendFile(compressed: CompressedFiles) {
   /** @param name as in the path, for the media type */
   return function sendFile(request: Request, name: string, file: FoundFile): Awaitable<Reply> {
-    let isHandedOn = false
-    const handOn = (range?: ByteRange): Reply['body'] => {
-      const body = bodyOf(file, range)
-      isHandedOn = 'open' in body
-      return body
-    }
-    try {
-      return reply(request, name, file, handOn)
-    } finally {
-      if (isHandedOn) closeLater(file)
-      else closeSync(file.descriptor)
-    }
-  }
-
-  function reply(
-    request: Request,
-    name: string,
-    file: FoundFile,
-    bodyFor: (range?: ByteRange) => Reply['body'],
-  ): Awaitable<Reply> {
+    closeLater(file)
     const range = request.method === 'GET' ? request.headers.get('range') : null
     const type = contentTypeOf(name)
     const isNegotiated = isCompressible(type) && isWorthwhile(file)
@@ -62,21 +43,20 @@ export function createSendFile(compressed: CompressedFiles) {
     const part = range !== null && matchesIfRange(request, file) ? readRange(range, file.sizeBytes) : undefined
     if (part === 'unsatisfiable') return rangeNotSatisfiable(file.sizeBytes)
     const headers = { ...plain, 'accept-ranges': 'bytes' }
-    if (part === undefined) return { status: 200, headers, body: bodyFor() }
+    if (part === undefined) return { status: 200, headers, body: bodyOf(file) }
     return {
       status: 206,
       headers: { ...headers, 'content-range': `bytes ${part.first}-${part.last}/${file.sizeBytes}` },
-      body: bodyFor(part),
+      body: bodyOf(file, part),
     }
   }
 }
 
 /** Answers with a file in place of the requested one, such as `404.html`. It cannot be revalidated or resumed. */
 export function sendInstead(status: number, name: string, file: FoundFile): Reply {
-  const body = bodyOf(file)
-  if ('open' in body) closeLater(file)
-  else closeSync(file.descriptor)
-  return { status, headers: { 'content-type': contentTypeOf(name), 'cache-control': 'no-store' }, body }
+  closeLater(file)
+  const headers = { 'content-type': contentTypeOf(name), 'cache-control': 'no-store' }
+  return { status, headers, body: bodyOf(file) }
 }
 
 function headersOf(file: FoundFile, type: string, isNegotiated: boolean) {

@@ -4,6 +4,7 @@ import { renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { openSites } from '../harness/sites.ts'
+import { until } from '../harness/until.ts'
 
 const sites = openSites()
 const small = Buffer.from('0123456789')
@@ -239,6 +240,21 @@ test('different content has a different tag, even with the same name, size and m
   expect(tags.size).toBe(3)
   const { date } = await validatorsOf('/same.txt')
   expect(Date.parse(date)).toBe(Math.floor(statSync(file).ctimeMs / 1000) * 1000)
+})
+
+test('a file that is written again in place has another tag, even with the same size and mtime', async () => {
+  const file = join(root, 'in-place.txt')
+  writeFileSync(file, 'first')
+  utimesSync(file, 315_532_800, 315_532_800)
+  const { etag } = await validatorsOf('/in-place.txt')
+  const { ctimeNs } = statSync(file, { bigint: true })
+  // The kernel's clock for files is a coarse one.
+  await until('another ctime', () => {
+    writeFileSync(file, 'other')
+    utimesSync(file, 315_532_800, 315_532_800)
+    return statSync(file, { bigint: true }).ctimeNs !== ctimeNs
+  })
+  expect((await validatorsOf('/in-place.txt')).etag).not.toBe(etag)
 })
 
 test('an unchanged file keeps its tag', async () => {
