@@ -257,6 +257,17 @@ test('a file that is written again in place has another tag, even with the same 
   expect((await validatorsOf('/in-place.txt')).etag).not.toBe(etag)
 })
 
+test('a large page for what is not found is always whole', async () => {
+  sites.add('own.test', { '404.html': large })
+  const { etag } = await validatorsOf('/large.bin')
+  for (const headers of [{}, { range: 'bytes=1-3' }, { 'if-none-match': '*' }, { 'if-match': etag }]) {
+    const { status, bytes } = await sites.ask('/missing', { host: 'own.test', headers })
+    expect([status, bytes.equals(large)]).toEqual([404, true])
+    const head = await sites.ask('/missing', { host: 'own.test', headers, method: 'HEAD' })
+    expect([head.status, head.headers.get('content-length')]).toEqual([404, `${large.length}`])
+  }
+})
+
 test('an unchanged file keeps its tag', async () => {
   expect((await validatorsOf('/large.bin')).etag).toBe((await validatorsOf('/large.bin')).etag)
 })

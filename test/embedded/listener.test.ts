@@ -21,6 +21,8 @@ import { until } from '../harness/until.ts'
 const sites = openSites()
 const root = sites.add('a.test', { 'index.html': 'the index' })
 const MIB = 1024 * 1024
+/** Longer than a test may take. */
+const NEVER_MS = 600_000
 
 /** The descriptors of this process that lead to files of the sites. */
 function openFiles(): string[] {
@@ -137,6 +139,35 @@ test('a file that may not be read is not found', async () => {
   expect((await sites.ask('/private.txt')).status).toBe(isRoot ? 200 : 404)
 })
 
+/** Asks for a file while no more files can be opened, and again when they can. */
+const EXHAUSTED = `
+  import { closeSync, openSync } from 'node:fs'
+  const { createSiteFetch } = await import(process.argv[1])
+  const site = { id: 1, generation: 1, state: 'serving', root: process.argv[2], spa: false }
+  const logged = []
+  const fetch = createSiteFetch({
+    sites: { find: () => site },
+    isOwnHost: () => false,
+    probeToken: 'x',
+    log: { error: (_, message) => logged.push(message) },
+  })
+  const ask = async () => (await fetch(new Request('http://a.test/', { headers: { host: 'a.test' } }))).status
+  const before = await ask()
+  const open = []
+  try {
+    for (;;) open.push(openSync('/dev/null'))
+  } catch {}
+  const during = await ask()
+  open.forEach((descriptor) => closeSync(descriptor))
+  console.log(JSON.stringify([before, during, await ask(), logged]))`
+
+test('too many open files: 503 until there are fewer', () => {
+  const module = join(import.meta.dir, '../../src/embedded/fetch.ts')
+  const limited = ['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh', process.execPath, '-e', EXHAUSTED, module, root]
+  const { stdout } = Bun.spawnSync(limited, { stderr: 'inherit' })
+  expect(JSON.parse(stdout.toString())).toEqual([200, 503, 200, []])
+})
+
 test('a failure is logged with its site and answered with a page', async () => {
   const log = createTestLog()
   const failing = createSiteFetch({
@@ -176,11 +207,23 @@ test('at the end, requests in flight are finished and new connections refused', 
   const url = `http://127.0.0.1:${listener.port}/`
   const pending = fetch(url)
   await begun.promise
-  const stopped = listener.stop(60_000)
+  const stopped = listener.stop(NEVER_MS)
   await expect(fetch(url, { keepalive: false })).rejects.toThrow()
   release.resolve()
   expect(await (await pending).text()).toBe('done')
   await stopped
+})
+
+test('a connection that is open and idle does not delay the end', async () => {
+  const listener = openSiteListener({ host: '127.0.0.1', port: 0, fetch: () => new Response('answered') })
+  const socket = connect({ host: '127.0.0.1', port: listener.port })
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+  await new Promise<void>((resolve) => {
+    socket.on('data', () => resolve())
+    socket.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+  })
+  await listener.stop(NEVER_MS)
+  await closed
 })
 
 test('a request that takes too long is cut off', async () => {
