@@ -2,8 +2,10 @@
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { DesiredSite, DesiredSubscription, Failure, NodeLink, NodeReport, SiteReport } from '../node/protocol.ts'
+import { pause } from './pause.ts'
 import type { Prove } from './prove.ts'
 import type { Releases } from './releases.ts'
+import { createRetries } from './retries.ts'
 import type { ServedSite } from './site.ts'
 import type { SiteFiles } from './site-files.ts'
 import { rootOf } from './site-root.ts'
@@ -23,9 +25,11 @@ export type ReconcilerOptions = {
   log: Log
 }
 
+type Work = { subscription: DesiredSubscription; site: DesiredSite }
+
 export type Reconciler = ReturnType<typeof createReconciler>
 
-/** Everything is compared again this often: what someone changed by hand is repaired, and what failed is tried again. */
+/** Everything is compared again this often: what someone changed by hand is repaired. */
 export const FULL_PASS_MS = 5 * 60 * 1000
 /** After a failure of the whole, such as a database that cannot be read. */
 const RETRY_MS = 1000
@@ -37,6 +41,9 @@ export function createReconciler(options: ReconcilerOptions) {
   const stopping = new AbortController()
   /** By site, what was reported last: the same is not reported again. */
   const reported = new Map<number, string>()
+  const retries = createRetries<Work>()
+  /** Directories that were mentioned in the log. */
+  const orphans = new Set<number>()
   /** Aborted to begin again with everything. */
   let restart = new AbortController()
   let running: Promise<void> | undefined
@@ -55,8 +62,17 @@ export function createReconciler(options: ReconcilerOptions) {
     }
     loaded.set(served, site.names)
     await requireServed(prove, served, site.names[0] ?? '')
-    await files.keepReleases(site.id, numbersToKeep(site))
+    await tidy(site)
     return { ...subject, state, documentRoot: wanted.ok ? wanted.documentRoot : files.siteDirectory(site.id) }
+  }
+
+  /** What was left behind can wait: the site is served. */
+  async function tidy(site: DesiredSite): Promise<void> {
+    try {
+      await files.keepReleases(site.id, numbersToKeep(site), durable)
+    } catch (err) {
+      log.warn({ err, site_id: site.id }, 'releases that a site no longer needs were not removed')
+    }
   }
 
   async function remove(subscriptionId: number, { id, generation }: DesiredSite): Promise<SiteReport> {
@@ -68,30 +84,36 @@ export function createReconciler(options: ReconcilerOptions) {
   }
 
   /** One site that fails stops no other. */
-  async function reconcile(subscription: DesiredSubscription, site: DesiredSite): Promise<SiteReport | undefined> {
+  async function reconcile(work: Work): Promise<SiteReport | undefined> {
+    const { subscription, site } = work
     try {
-      if (site.state === 'deleting') return await remove(subscription.id, site)
-      if (prove) releases.want(site)
-      return await serve(subscription, site)
+      if (prove && site.state !== 'deleting') releases.want(subscription.id, site)
+      const report = await (site.state === 'deleting' ? remove(subscription.id, site) : serve(subscription, site))
+      retries.remove(site.id)
+      return report
     } catch (err) {
-      log.error({ err, site_id: site.id }, 'a site could not be served as it should be')
-      const { id: siteId, generation } = site
-      return { subscriptionId: subscription.id, siteId, generation, state: 'failed', failure: failedFor(clock.now()) }
+      log.error({ err, site_id: site.id }, 'a site could not be made what it should be')
+      const failure = failedUntil(clock.now() + retries.add(site.id, work))
+      return { subscriptionId: subscription.id, siteId: site.id, generation: site.generation, state: 'failed', failure }
     }
   }
 
-  async function reconcileAll(subscriptions: DesiredSubscription[]): Promise<void> {
-    const queue = subscriptions.flatMap((subscription) => subscription.sites.map((site) => ({ subscription, site })))
+  /** Reports what it sees, and the subscriptions of which nothing is left. */
+  async function reconcileAll(works: Work[], subscriptions: DesiredSubscription[] = []): Promise<void> {
+    let next = 0
     const reports: SiteReport[] = []
     const work = async () => {
-      for (let next = queue.shift(); next && !stopping.signal.aborted; next = queue.shift()) {
-        const report = await reconcile(next.subscription, next.site)
+      for (let one = works[next++]; one && !stopping.signal.aborted; one = works[next++]) {
+        const report = await reconcile(one)
         if (report) reports.push(report)
       }
     }
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
     if (stopping.signal.aborted) return
-    const gone = subscriptions.filter(({ state, sites }) => state === 'deleting' && sites.every(isDeleting))
+    const left = new Set(reports.filter(({ state }) => state !== 'removed').map(({ subscriptionId }) => subscriptionId))
+    const gone = subscriptions.filter(
+      ({ id, state, sites }) => state === 'deleting' && sites.every(isDeleting) && !left.has(id),
+    )
     await send({ sites: reports, releases: [], removedSubscriptions: gone.map(({ id }) => id) })
   }
 
@@ -108,8 +130,10 @@ export function createReconciler(options: ReconcilerOptions) {
   /** Served no more, and kept: only a state that says so deletes. */
   async function forgetOthers(wanted: ReadonlySet<number>): Promise<void> {
     for (const id of loaded.ids()) if (!wanted.has(id)) loaded.remove(id)
-    const orphans = (await files.siteIds()).filter((id) => !wanted.has(id))
-    if (orphans.length > 0) log.warn({ sites: orphans }, 'directories of sites that no site belongs to; they are kept')
+    retries.keepOnly(wanted)
+    const found = (await files.siteIds()).filter((id) => !wanted.has(id) && !orphans.has(id))
+    for (const id of found) orphans.add(id)
+    if (found.length > 0) log.warn({ sites: found }, 'directories of sites that no site belongs to; they are kept')
   }
 
   /** From everything on, until it is told to begin again. */
@@ -118,13 +142,32 @@ export function createReconciler(options: ReconcilerOptions) {
     let seen: Set<number> | undefined = new Set()
     while (!signal.aborted) {
       const changes = await link.changesAfter(revision)
-      await reconcileAll(changes.subscriptions)
+      const { subscriptions } = changes
+      await reconcileAll(
+        subscriptions.flatMap((subscription) => subscription.sites.map((site) => ({ subscription, site }))),
+        subscriptions,
+      )
       revision = changes.revision
-      for (const { sites } of changes.subscriptions) for (const { id } of sites) seen?.add(id)
+      for (const { sites } of subscriptions) for (const { id } of sites) seen?.add(id)
       if (changes.hasMore) continue
       if (seen && !signal.aborted) await forgetOthers(seen)
       seen = undefined
-      await link.waitForChange(revision, signal)
+      // After what changed: nothing is tried again that is no longer wanted.
+      await reconcileAll(retries.due())
+      await waitForWork(revision, signal)
+    }
+  }
+
+  /** Until something changes, or a site is to be tried again. */
+  async function waitForWork(revision: number, signal: AbortSignal): Promise<void> {
+    const done = new AbortController()
+    const either = AbortSignal.any([signal, done.signal])
+    const nextMs = retries.nextInMs()
+    const timer = nextMs === undefined ? undefined : setTimeout(() => done.abort(), nextMs)
+    try {
+      await link.waitForChange(revision, either)
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -177,21 +220,10 @@ const isDeleting = ({ state }: DesiredSite) => state === 'deleting'
 const numbersToKeep = ({ release, kept, toUnpack }: DesiredSite): Set<string> =>
   new Set([release, ...kept, ...toUnpack.map(({ number }) => number)].map(String))
 
-const failedFor = (now: number): Failure => ({
+const failedUntil = (retryAt: number): Failure => ({
   code: 'server_error',
   message:
     'The server could not serve the site; it tries again by itself, and its operator finds the reason in its log',
   retryable: true,
-  retryAt: now + FULL_PASS_MS,
+  retryAt,
 })
-
-/** Ends early when aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
-}

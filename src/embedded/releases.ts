@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { codeOf } from '../core/error-code.ts'
 import { createSemaphore } from '../core/semaphore.ts'
+import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
 import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseReport } from '../node/protocol.ts'
+import { pause } from './pause.ts'
 import type { SiteFiles } from './site-files.ts'
 
 /** What unpacking comes to; see `unpack/result.ts`. */
@@ -15,7 +17,21 @@ export type Unpacked =
 /** Unpacks the archive behind a descriptor into an empty directory, by the rules of `ncp unpack`. */
 export type Unpack = (archive: number, release: string, signal: AbortSignal) => Promise<Unpacked>
 
-export type ReleasesOptions = { files: SiteFiles; unpack: Unpack; link: NodeLink; log: Log }
+export type ReleasesOptions = {
+  files: SiteFiles
+  unpack: Unpack
+  link: NodeLink
+  /** Resolves when what was reported is on the disk. */
+  durable(): Promise<void> | undefined
+  log: Log
+}
+
+type Job = {
+  siteId: number
+  cut: AbortController
+  /** Undefined before its first turn. */
+  working: Promise<void> | undefined
+}
 
 export type Releases = ReturnType<typeof createReleases>
 
@@ -23,12 +39,15 @@ export type Releases = ReturnType<typeof createReleases>
 const AT_A_TIME = 2
 /** Far more than can wait: the panel takes no more uploads by then. */
 const MOST_WAITING = 100_000
+const BACKOFF: Backoff = { firstDelayMs: 1000, longestDelayMs: 5 * 60 * 1000 }
 const CHUNK = 256 * 1024
 
-export function createReleases({ files, unpack, link, log }: ReleasesOptions) {
+export function createReleases({ files, unpack, link, durable, log }: ReleasesOptions) {
   const turns = createSemaphore(AT_A_TIME, MOST_WAITING)
   /** By deployment: what is being unpacked or waits for its turn. */
-  const underWay = new Map<number, { siteId: number; cut: AbortController; done: Promise<void> }>()
+  const underWay = new Map<number, Job>()
+  /** By subscription: settles with the last of those that wait for each other. */
+  const newest = new Map<number, Promise<void>>()
 
   async function make(siteId: number, wanted: DesiredRelease, signal: AbortSignal): Promise<ReleaseReport | undefined> {
     const { deploymentId, number } = wanted
@@ -62,29 +81,63 @@ export function createReleases({ files, unpack, link, log }: ReleasesOptions) {
     const report = signal.aborted ? undefined : await make(siteId, wanted, signal)
     if (!report) return
     await link.report({ sites: [], releases: [report], removedSubscriptions: [] })
+    // A power cut may undo the report: then it is unpacked again.
+    await durable()
     await files.removeArchive(wanted.deploymentId)
   }
 
-  function begin(siteId: number, wanted: DesiredRelease): void {
-    const cut = new AbortController()
-    const done = turns
-      .run(() => makeAndReport(siteId, wanted, cut.signal))
-      // The next pass finds it still wanted.
-      .catch((err) => log.error({ err, site_id: siteId, number: wanted.number }, 'a deployment could not be unpacked'))
-      .finally(() => underWay.delete(wanted.deploymentId))
-    underWay.set(wanted.deploymentId, { siteId, cut, done })
+  /** One at a time for each subscription, and a few in all. */
+  function inTurn(subscriptionId: number, work: () => Promise<void>): Promise<void> {
+    const before = newest.get(subscriptionId) ?? Promise.resolve()
+    const done = before.then(() => turns.run(work))
+    const settled = done
+      .catch(() => undefined)
+      .finally(() => {
+        if (newest.get(subscriptionId) === settled) newest.delete(subscriptionId)
+      })
+    newest.set(subscriptionId, settled)
+    return done
   }
 
+  /** Tries again until it is done or cut. */
+  async function persist(subscriptionId: number, job: Job, wanted: DesiredRelease): Promise<void> {
+    const { siteId, cut } = job
+    for (let failures = 1; !cut.signal.aborted; failures++) {
+      try {
+        return await inTurn(subscriptionId, () => {
+          job.working = makeAndReport(siteId, wanted, cut.signal)
+          return job.working
+        })
+      } catch (err) {
+        log.error({ err, site_id: siteId, number: wanted.number }, 'a deployment could not be unpacked')
+        await pause(delayAfter(BACKOFF, failures), cut.signal)
+      }
+    }
+  }
+
+  function begin(subscriptionId: number, siteId: number, wanted: DesiredRelease): void {
+    const job: Job = { siteId, cut: new AbortController(), working: undefined }
+    underWay.set(wanted.deploymentId, job)
+    void persist(subscriptionId, job, wanted).finally(() => {
+      if (underWay.get(wanted.deploymentId) === job) underWay.delete(wanted.deploymentId)
+    })
+  }
+
+  /** Does not wait for those that wait: they do nothing when their turn comes. */
   async function cutAll(which: (siteId: number) => boolean): Promise<void> {
     const chosen = [...underWay.values()].filter(({ siteId }) => which(siteId))
     for (const { cut } of chosen) cut.abort()
-    await Promise.all(chosen.map(({ done }) => done))
+    await Promise.allSettled(chosen.map(({ working }) => working))
   }
 
   return {
-    /** Begins with those that are not under way; does not wait for them. */
-    want({ id, toUnpack }: DesiredSite): void {
-      for (const wanted of toUnpack) if (!underWay.has(wanted.deploymentId)) begin(id, wanted)
+    /** Begins with those that are not under way, without waiting for them, and ends those that are no longer wanted. */
+    want(subscriptionId: number, { id, toUnpack }: DesiredSite): void {
+      const wanted = new Set(toUnpack.map(({ deploymentId }) => deploymentId))
+      for (const [deploymentId, { siteId, cut }] of underWay) {
+        if (siteId === id && !wanted.has(deploymentId)) cut.abort()
+      }
+      for (const one of toUnpack) if (!underWay.has(one.deploymentId)) begin(subscriptionId, id, one)
     },
 
     /** Stops unpacking for a site that is being deleted. */
@@ -92,11 +145,6 @@ export function createReleases({ files, unpack, link, log }: ReleasesOptions) {
 
     /** Stops; what is unfinished is unpacked after the next start. */
     stop: () => cutAll(() => true),
-
-    /** Resolves when nothing is under way. */
-    async idle(): Promise<void> {
-      while (underWay.size > 0) await Promise.all([...underWay.values()].map(({ done }) => done))
-    },
   }
 }
 

@@ -2,9 +2,12 @@
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Awaitable } from '../core/awaitable.ts'
 import { codeOf } from '../core/error-code.ts'
 
 const UNFINISHED = '.unpacking-'
+/** Finished or not. */
+const RELEASE = /^(\.unpacking-)?\d+$/
 const PRIVATE = 0o700
 
 export type SiteFiles = ReturnType<typeof createSiteFiles>
@@ -46,7 +49,8 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
       // One that was unpacked and never reported is made anew.
       await rm(release(siteId, number), { recursive: true, force: true })
       await rename(unfinished, release(siteId, number))
-      await syncPath(releases(siteId))
+      // The site's directory may be new too.
+      for (const path of [releases(siteId), siteDirectory(siteId), paths.sites]) await syncPath(path)
     },
 
     /** Points `current` to a release by one rename. @returns whether it pointed elsewhere */
@@ -62,13 +66,16 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
 
     isDirectory: async (path: string): Promise<boolean> => (await unlessMissing(lstat(path)))?.isDirectory() ?? false,
 
-    /** Removes all releases but some, and what unfinished attempts have left. */
-    async keepReleases(siteId: number, kept: ReadonlySet<string>): Promise<void> {
-      for (const name of (await unlessMissing(readdir(releases(siteId)))) ?? []) {
-        if (kept.has(name.replace(UNFINISHED, ''))) continue
-        if (!/^(\.unpacking-)?\d+$/.test(name)) continue
-        await rm(join(releases(siteId), name), { recursive: true, force: true })
-      }
+    /**
+     * Removes all releases but some, and what unfinished attempts have left.
+     *
+     * @param durable awaited before anything is removed
+     */
+    async keepReleases(siteId: number, kept: ReadonlySet<string>, durable: () => Awaitable<void>): Promise<void> {
+      const names = (await unlessMissing(readdir(releases(siteId)))) ?? []
+      const needless = names.filter((name) => RELEASE.test(name) && !kept.has(name.replace(UNFINISHED, '')))
+      if (needless.length > 0) await durable()
+      for (const name of needless) await rm(join(releases(siteId), name), { recursive: true, force: true })
     },
 
     /** Moves all of a site to the trash by one rename. @param at milliseconds since the epoch */

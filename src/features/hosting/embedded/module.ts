@@ -30,6 +30,7 @@ export function embeddedModule(needs: EmbeddedNeeds) {
   const releases = createReleases({
     files,
     link,
+    durable: store.durable,
     log,
     // Links are refused: everything here is served by one user, who may read more than any customer.
     unpack: (archive, release, signal) => unpack({ archive, release, limits: UNPACK_LIMITS, links: 'refuse', signal }),
