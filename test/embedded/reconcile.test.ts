@@ -1,6 +1,5 @@
 /** Sites that the panel serves itself, from a request to the API to what a visitor gets. */
 import { describe, expect, test } from 'bun:test'
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { panelItself } from '../../src/core/actor.ts'
@@ -8,6 +7,7 @@ import { deployments } from '../../src/db/tables.ts'
 import { desired } from '../../src/node/desired-states.ts'
 import { newDirectory } from '../harness/directory.ts'
 import { type Panel, startPanel, usePanel } from '../harness/panel.ts'
+import { archiveOf, deployTo, endOf } from '../harness/site-archives.ts'
 import { until } from '../harness/until.ts'
 
 type Site = {
@@ -44,53 +44,9 @@ const directoryOf = ({ id }: { id: number }) => join(panel.data, 'sites', `${id}
 const suspended = (status: string) =>
   panel.admin().then((admin) => panel.patch(`/admin/subscriptions/${subscriptionId}`, admin, { status }))
 
-/** An archive with these files, made by GNU tar. */
-function archiveOf(files: Record<string, string>): Buffer {
-  const directory = newDirectory()
-  for (const [name, content] of Object.entries(files)) {
-    const path = join(directory, name)
-    mkdirSync(join(path, '..'), { recursive: true })
-    writeFileSync(path, content)
-  }
-  const { stdout, exitCode } = Bun.spawnSync(['tar', '-cz', '-C', directory, ...Object.keys(files)])
-  expect(exitCode).toBe(0)
-  rmSync(directory, { recursive: true })
-  return stdout
-}
-
-/** As the API stores an upload: the archive, and in one transaction the row and the news for the node. */
-async function deploy(site: { id: number }, archive: Buffer, number: number): Promise<number> {
-  const id = await panel.services.writeAs(panelItself, async (tx) => {
-    const [row] = await tx
-      .insert(deployments)
-      .values({
-        siteId: site.id,
-        number,
-        status: 'unpacking',
-        sha256: createHash('sha256').update(archive).digest('hex'),
-        archiveBytes: archive.length,
-        activates: true,
-        createdAt: panel.clock.now(),
-      })
-      .returning()
-    const deployment = row?.id ?? 0
-    mkdirSync(join(panel.data, 'sites/archives'), { recursive: true })
-    writeFileSync(join(panel.data, 'sites/archives', `${deployment}`), archive, { mode: 0o600 })
-    await desired.announce(tx, subscriptionId)
-    return deployment
-  })
-  return id
-}
-
-/** Waits for the end of a deployment. */
-async function deployed(id: number): Promise<string> {
-  for (;;) {
-    const change = panel.services.commits.next(AbortSignal.timeout(1000))
-    const row = (await panel.services.store.read.select().from(deployments)).find((one) => one.id === id)
-    if (row && !['unpacking', 'ready'].includes(row.status)) return row.status
-    await change
-  }
-}
+const deploy = ({ id }: { id: number }, archive: Buffer, number: number) =>
+  deployTo(panel, { id, subscription_id: subscriptionId }, archive, number)
+const deployed = (id: number) => endOf(panel, id)
 
 describe('a new site', () => {
   test('is active once it is served, with a page that says it waits', async () => {
