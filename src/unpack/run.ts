@@ -1,6 +1,6 @@
 /** Unpacks an archive in a child process, this program again, and believes nothing that it says. */
 import { Check } from '@sinclair/typebox/value'
-import { printableLines } from '../core/printable.ts'
+import { printable, printableLines } from '../core/printable.ts'
 import { PROGRAM } from '../threads.ts'
 import type { Limits } from './limits.ts'
 import { type FailureCode, type NotUnpacked, resultSchema, type Unpacked } from './result.ts'
@@ -93,17 +93,25 @@ function resultOf(output: string, exitCode: number, { maxBytes, maxFiles }: Limi
     return undefined
   }
   if (!Check(resultSchema, value) || value.ok !== (exitCode === 0)) return undefined
-  return value.ok && (value.bytes > maxBytes || value.files > maxFiles) ? undefined : value
+  if (value.ok) return value.bytes > maxBytes || value.files > maxFiles ? undefined : value
+  return { ...value, entry: value.entry && printable(value.entry), message: printable(value.message) }
 }
 
-/** Reads a stream to its end, so that its writer never waits. @returns its first bytes */
+/**
+ * Reads a stream to its end, so that its writer never waits.
+ *
+ * @param onMore called once there is more than that, and then it is closed
+ * @returns its first bytes
+ */
 async function startOf(stream: ReadableStream<Uint8Array>, maxBytes: number, onMore?: () => void): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of stream) {
     if (length < maxBytes) chunks.push(chunk.subarray(0, maxBytes - length))
     length += chunk.length
-    if (length > maxBytes) onMore?.()
+    if (length <= maxBytes || !onMore) continue
+    onMore()
+    break
   }
   return Buffer.concat(chunks).toString()
 }

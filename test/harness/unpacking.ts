@@ -95,15 +95,21 @@ export async function startUnpacking() {
 }
 
 export function treeOf(directory: string): Record<string, string> {
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
-  return Object.fromEntries(
-    names.map((name) => {
+  const entries: [string, string][] = []
+  // Bun's recursive reading of folders would follow links.
+  const visit = (below: string): void => {
+    for (const part of readdirSync(join(directory, below))) {
+      const name = join(below, part)
       const path = join(directory, name)
       const found = lstatSync(path)
       const mode = (found.mode & 0o7777).toString(8)
-      if (found.isSymbolicLink()) return [name, `link ${readlinkSync(path)}`]
-      if (found.isDirectory()) return [name, `directory ${mode}`]
-      return [name, `file ${mode} ${Bun.hash(readFileSync(path))}`]
-    }),
-  )
+      if (found.isSymbolicLink()) entries.push([name, `link ${readlinkSync(path)}`])
+      else if (found.isDirectory()) {
+        entries.push([name, `directory ${mode}`])
+        visit(name)
+      } else entries.push([name, `file ${mode} ${Bun.hash(readFileSync(path))}`])
+    }
+  }
+  visit('')
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
 }
