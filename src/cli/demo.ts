@@ -8,9 +8,19 @@ import type { Panel } from '../panel.ts'
 
 type DemoCredentials = { email: string; password: string; key: string }
 
+export type Reachable = {
+  origin: string
+  /** The path of the panel's certificate; undefined over HTTP. */
+  certificate: string | undefined
+  /** Undefined where no sites are served. */
+  sitesPort: number | undefined
+}
+
 const EMAIL = 'demo@example.com'
+/** Every browser takes names below localhost for this machine. */
+const OPEN_SITE = 'demo.localhost'
 const SITES = {
-  Personal: ['ada.example', 'recipes.ada.example', 'photos.ada.example'],
+  Personal: [OPEN_SITE, 'ada.example', 'recipes.ada.example', 'photos.ada.example'],
   Agency: ['shop.example.com', 'xn--bcher-kva.example'],
 }
 
@@ -25,7 +35,7 @@ export async function seedDemo(panel: Panel) {
     writePrivateFile(path, JSON.stringify(await createDemo(panel)))
   }
   const credentials: DemoCredentials = JSON.parse(readFileSync(path, 'utf8'))
-  return { curl: (origin: string, certificate: string | undefined) => curlLines(credentials, origin, certificate) }
+  return { curl: (reachable: Reachable) => curlLines(credentials, reachable) }
 }
 
 async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Panel): Promise<DemoCredentials> {
@@ -50,7 +60,7 @@ async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: P
   return { email: EMAIL, password, key }
 }
 
-function curlLines({ email, password, key }: DemoCredentials, origin: string, certificate: string | undefined): string {
+function curlLines({ email, password, key }: DemoCredentials, { origin, certificate, sitesPort }: Reachable): string {
   // Absolute and quoted: the lines are pasted into another terminal.
   const curl = certificate ? `curl -s --cacert ${shellQuote(resolve(certificate))}` : 'curl -s'
   const api = `${origin}/api/v1`
@@ -61,6 +71,18 @@ Create an API key:
   ${curl} ${api}/auth/api-keys -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"name":"My first key"}'
 List sites with the demo key:
   ${curl} ${api}/sites -H 'Authorization: Bearer ${key}'
+${sitesPort === undefined ? '' : siteLines(curl, api, key, sitesPort)}`
+}
+
+/** curl gets the name as a header: not every resolver knows names below localhost. */
+function siteLines(curl: string, api: string, key: string, port: number): string {
+  const asDemo = `-H 'Authorization: Bearer ${key}'`
+  return `Create a site, wait until it is served, and fetch it:
+  NAME=site-$(date +%s).localhost
+  ID=$(${curl} ${api}/sites ${asDemo} -H 'Content-Type: application/json' -d '{"domain":"'$NAME'"}' | sed 's/.*"data":{"id":\\([0-9]*\\).*/\\1/')
+  ${curl} "${api}/sites/$ID?wait=observed" ${asDemo}
+  curl -s http://localhost:${port} -H "Host: $NAME"
+Open a site in a browser: http://${OPEN_SITE}:${port}
 `
 }
 

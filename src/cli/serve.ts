@@ -100,7 +100,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
       // On a terminal a person reads it; anywhere else it would end up in a log.
       print(`administrator ${config.adminEmail}, password ${process.stdout.isTTY ? adminPassword : `in ${path}`}`)
     }
-    if (credentials) print(credentials.curl(origin, certificate?.path))
+    if (credentials) print(credentials.curl({ origin, certificate: certificate?.path, sitesPort: sitesListener?.port }))
   } catch (error) {
     await together(listener, sitesListener).cut()
     await panel.close()

@@ -10,6 +10,7 @@ setDefaultTimeout(600_000)
 
 const DOMAINS = [
   'ada.example',
+  'demo.localhost',
   'photos.ada.example',
   'recipes.ada.example',
   'shop.example.com',
@@ -25,12 +26,14 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-/** The lines to paste: all that are indented, under their three headings. */
-async function pasteable(): Promise<[string, string, string]> {
-  const text = await until('the curl lines', () => /^Log in:\n[\s\S]+ncp_[0-9a-f]{64}'\n/m.exec(panel.stdout())?.[0])
+type Lines = [login: string, create: string, list: string, ...site: string[]]
+
+/** The lines to paste: all that are indented, under their headings. */
+async function pasteable(): Promise<Lines> {
+  const text = await until('the curl lines', () => /^Log in:\n[\s\S]+^Open a site.*\n/m.exec(panel.stdout())?.[0])
   const lines = text.split('\n').filter((line) => line.startsWith('  '))
-  expect(lines).toHaveLength(3)
-  return lines as [string, string, string]
+  expect(lines).toHaveLength(7)
+  return lines as Lines
 }
 
 /** What a shell prints that is somewhere else and knows nothing of us. */
@@ -50,7 +53,7 @@ type Answer<Data> = { data: Data; error: null; message: string }
 type NewKey = Answer<{ name: string; key: string }>
 type Sites = Answer<{ domain: string; subscription_id: number }[]>
 
-/** Runs the three lines in one shell. */
+/** Runs the first three lines in one shell. */
 async function paste() {
   const [login, create, list] = await pasteable()
   const [token = '', created = '', sites = ''] = (
@@ -68,7 +71,7 @@ test('prints lines that log in, create a key and list sites', async () => {
   for (const { domain } of sites.data) expect(DOMAINS).toContain(domain)
 })
 
-test('creates one customer with two subscriptions, five sites and one key, and an administrator', async () => {
+test('creates one customer with two subscriptions, six sites and one key, and an administrator', async () => {
   const { token, created } = await paste()
   const get = async <Data>(path: string) => (await panel.send<Data>('GET', path, { as: token })).data
   const subscriptions = await get<{ id: number; name: string; is_default: boolean }[]>('/subscriptions')
@@ -89,6 +92,17 @@ test('creates one customer with two subscriptions, five sites and one key, and a
   expect(keys.filter((name) => name !== created.data.name)).toEqual(['Demo key'])
   const users = JSON.parse((await here.run(['user', 'list', '--json'])).stdout) as { email: string }[]
   expect(users.map(({ email }) => email)).toEqual(['admin@localhost', 'demo@example.com'])
+})
+
+test('prints lines that create a site and fetch it, and where to see one', async () => {
+  const [, , , ...lines] = await pasteable()
+  const page = await bash(lines.join('\n'))
+  expect(page).toContain('"status":"active"')
+  expect(page).toMatch(/<b>site-\d+\.localhost<\/b> is set up/)
+  const [, url = ''] = /^Open a site in a browser: (http:\/\/demo\.localhost:\d+)$/m.exec(panel.stdout()) ?? []
+  const { host, port } = new URL(url)
+  const response = await fetch(`http://localhost:${port}`, { headers: { host } })
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('demo.localhost')])
 })
 
 test('keeps its credentials readable only by their owner, and listens only on loopback', async () => {
@@ -113,7 +127,7 @@ test('started again, with or without --demo, prints lines that still work and cr
   expect(await panel.stop()).toBe(0)
 
   panel = await here.serve(['--demo'])
-  const withoutPort = (line: string) => line.replace(/localhost:\d+/, 'localhost')
+  const withoutPort = (line: string) => line.replace(/localhost:\d+/g, 'localhost')
   expect((await pasteable()).map(withoutPort)).toEqual(before.map(withoutPort))
   const { token, created, sites } = await paste()
   expect(created.message).toBe('API key created')
