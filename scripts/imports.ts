@@ -77,6 +77,7 @@ export const rooms = [
   'operation/audit',
   'account/credentials',
   'operation/settings',
+  'operation/nodes',
   'account',
   'account/proof',
   'account/session',

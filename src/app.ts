@@ -19,7 +19,7 @@ const strict = { strictPath: true, normalize: false } as const
 
 /** @param peerAddress the address of a request's socket, undefined once it is gone */
 export function createApp(panel: Panel, peerAddress: (request: Request) => string | undefined) {
-  const { config, clock, log, storageLog, limiter, policies, clientAddress, credentials } = panel
+  const { config, clock, log, storageLog, limiter, policies, clientAddress, credentials, nodeCredentials } = panel
   const bodyLimits = { maxBytes: config.maxBodyBytes, clock }
   const guard = createGuard({ bodyLimits, recognize: credentials.recognize })
   const described = mount(panel.routes, { guard, answerOnce: createAnswerOnce(panel.idempotency) })
@@ -43,6 +43,7 @@ export function createApp(panel: Panel, peerAddress: (request: Request) => strin
       peerAddress,
       clientAddress,
       authenticate: credentials.authenticate,
+      authenticateNode: nodeCredentials.authenticate,
       version: panel.store.version,
       clock,
       newResponseHeaders: createResponseHeaders({ ...strictTransport(config), ...(cors && variesByOrigin) }),

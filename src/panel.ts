@@ -15,6 +15,7 @@ import { sitesModule } from './features/hosting/sites/module.ts'
 import { subscriptionsModule } from './features/hosting/subscriptions/module.ts'
 import { auditModule } from './features/operation/audit/module.ts'
 import { healthModule } from './features/operation/health/module.ts'
+import { nodesModule } from './features/operation/nodes/module.ts'
 import { settingsModule } from './features/operation/settings/module.ts'
 import { startTasks } from './jobs/task.ts'
 import { assemble, type Http, type Module } from './module.ts'
@@ -28,6 +29,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(auditModule)
     .add(credentialsModule)
     .add(settingsModule)
+    .add(nodesModule)
     .add(proofModule)
     .add(sessionModule)
     .add(usersModule)

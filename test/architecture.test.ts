@@ -192,6 +192,7 @@ const owners: Record<string, string> = {
   'idempotency.ts': 'http/idempotency/',
   'jobs.ts': 'jobs/',
   'node.ts': 'node/',
+  'nodes.ts': 'features/operation/nodes/',
   'passwords.ts': 'features/account/password/',
   'proof.ts': 'features/account/proof/',
   'sessions.ts': 'features/account/session/',

@@ -17,6 +17,7 @@ import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
 import { addManual } from './manual.ts'
 import { addMigrate } from './migrate.ts'
+import { addNode } from './node.ts'
 import { addOpenApi } from './openapi.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
@@ -41,6 +42,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addServe(program)
   addUser(program)
   addKey(program)
+  addNode(program)
   addSession(program)
   addAudit(program)
   addBackup(program)

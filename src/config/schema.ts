@@ -28,6 +28,7 @@ type OwnConfig = {
   limitLogin: number
   limitPasswordReset: number
   limitUser: number
+  limitNode: number
   limitAnonymous: number
   limitProbe: number
   limitAsset: number
@@ -189,6 +190,13 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     default: 120,
     parse: perMinute,
     help: 'requests per minute of one user, with JWTs and all API keys together',
+  },
+  limitNode: {
+    env: 'NCP_LIMIT_NODE',
+    type: 'number',
+    default: 1200,
+    parse: perMinute,
+    help: 'requests per minute of one node',
   },
   limitAnonymous: {
     env: 'NCP_LIMIT_ANONYMOUS',

@@ -38,6 +38,15 @@ export type Principal = {
   mustEnrol?: boolean
 }
 
+/** A machine that serves sites, by its token. It is no user: it may call the routes for nodes, and nothing else. */
+export type NodePrincipal = {
+  nodeId: number
+  /** SHA-256, in hex, of the token that was sent: after a rotation, two are valid for a while. */
+  tokenHash: string
+  /** The end of a token that was rotated, in milliseconds since the epoch; null for the current one. */
+  validUntil: number | null
+}
+
 /** Whether the credential has run out. RFC 7519 §4.1.4: "on or after" the expiry it is no longer valid. */
 export function isExpired(credential: Credential, nowMs: number): boolean {
   return credential.expiresAt !== null && credential.expiresAt <= nowMs

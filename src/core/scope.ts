@@ -11,6 +11,7 @@ export const SCOPES = [
   'users:write',
   'settings:read',
   'settings:write',
+  'nodes:read',
 ] as const
 
 export type Scope = (typeof SCOPES)[number]

@@ -52,6 +52,7 @@ const documentation = {
     { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
     { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },
+    { name: 'Nodes', description: 'Other machines that serve sites' },
     { name: 'Settings', description: 'Settings of the whole installation, for administrators' },
     { name: 'Health', description: 'For load balancers and service managers' },
   ],

@@ -2,7 +2,7 @@
 import { type Awaitable, whenKnown } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError, catalogue } from '../core/errors.ts'
-import { isUsableFrom, type Principal } from '../core/principal.ts'
+import { isUsableFrom, type NodePrincipal, type Principal } from '../core/principal.ts'
 import { Rejection, wrongHeader } from '../core/rejection.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Limiter, Policy, Verdict } from '../limiter/limiter.ts'
@@ -13,6 +13,7 @@ import { notAuthenticated } from './guard.ts'
 import type { NewResponseHeaders } from './headers.ts'
 import { requireHost } from './host.ts'
 import { tellExpiry } from './key-expiry.ts'
+import { isForNodes, isNodeToken, notForNodes } from './node-guard.ts'
 import { noHeaders, noReply, type RequestContext, routeWith } from './request-context.ts'
 import type { Route } from './route-table.ts'
 
@@ -38,6 +39,8 @@ export type GateOptions = {
   clientAddress(peer: string | undefined, forwardedFor: string | null): ClientAddress
   /** Identifies the caller; a rejection for an unknown, forged, expired or revoked credential or a disabled user. */
   authenticate(bearer: string, address: string, version: number): Awaitable<Principal | Rejection>
+  /** Identifies a node by its token; a rejection for one that is malformed, unknown, expired or revoked. */
+  authenticateNode(bearer: string, version: number): Awaitable<NodePrincipal | Rejection>
   /** The version of the store. */
   version(): Awaitable<number>
   clock: Clock
@@ -113,7 +116,8 @@ export function gate(options: GateOptions): Fetch {
     return whenKnown(recognize(context), (found) => {
       if (found instanceof Rejection) context.rejection = found
       else context.principal = found
-      const { principal } = context
+      const { principal, node } = context
+      if (node) return admit(context, limit(context, policies.node, `${node.nodeId}`))
       // A stolen key tried from elsewhere does not use up its user's limit.
       const isOnUser = principal !== undefined && isUsableFrom(principal.credential, context.client.address)
       if (!isOnUser) return admit(context, limit(context, policies.anonymous, group))
@@ -139,7 +143,16 @@ export function gate(options: GateOptions): Fetch {
     if (bearer === undefined) return wrongHeader
     return whenKnown(options.version(), (version) => {
       context.version = version
+      if (isNodeToken(bearer)) return recognizeNode(context, bearer)
       return options.authenticate(bearer, context.client.address, version)
+    })
+  }
+
+  function recognizeNode(context: RequestContext, bearer: string): Awaitable<Rejection | undefined> {
+    return whenKnown(options.authenticateNode(bearer, context.version), (found) => {
+      if (found instanceof Rejection) return found
+      context.node = found
+      return undefined
     })
   }
 
@@ -148,7 +161,7 @@ export function gate(options: GateOptions): Fetch {
     { allowed, retryAfter }: Verdict,
     answer: (context: RequestContext) => Awaitable<Response> = toRoute,
   ): Awaitable<Response> {
-    const { request, principal } = context
+    const { request, principal, node, route } = context
     if (!allowed) {
       context.responseHeaders.set('retry-after', `${retryAfter}`)
       return refuse(rateLimited, context)
@@ -156,7 +169,10 @@ export function gate(options: GateOptions): Fetch {
     requireHost(request)
     requireUniqueParameters(request.url)
     // The guard of the route would say the same, only later.
-    if (!principal && context.route?.needsCredential.has(request.method)) return refuse(notAuthenticated, context)
+    if (route?.needsCredential.has(request.method)) {
+      if (node && !isForNodes(route)) return refuse(notForNodes, context)
+      if (!principal && !node) return refuse(notAuthenticated, context)
+    }
     return answer(context)
   }
 
@@ -172,6 +188,7 @@ export function gate(options: GateOptions): Fetch {
       credentialSent: false,
       version: 0,
       principal: undefined,
+      node: undefined,
       rejection: undefined,
       caller: undefined,
       responseHeaders: noHeaders,

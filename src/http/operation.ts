@@ -2,6 +2,7 @@
 import type { DocumentDecoration, TSchema } from 'elysia'
 import type { Caller } from '../core/actor.ts'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
+import type { NodePrincipal } from '../core/principal.ts'
 import type { Access, Rights } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
@@ -123,6 +124,22 @@ export function operation<
     auth: rights,
     // OpenAPI 3.1 lets every kind of security list what it needs, not only OAuth.
     detail: { ...describe(description, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
+  }
+}
+
+/** What the handler of an operation for nodes receives. */
+export type NodeCall<Operation> = OpenCall<Operation> & { node: NodePrincipal }
+
+/** For a route that nodes call, with their tokens, and no user. */
+export function nodeOperation<
+  Query extends TSchema = Nothing,
+  Params extends TSchema = Nothing,
+  Body extends TSchema = TSchema,
+>(description: Description<Query, Params, Body>): Described<Query, Params, Body> & { node: true } {
+  return {
+    ...described(description, 'anyone'),
+    node: true,
+    detail: { ...describe(description, ['not_authenticated', 'forbidden']), security: [{ bearer: [] }] },
   }
 }
 

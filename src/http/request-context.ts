@@ -1,7 +1,7 @@
 /** What the gate learns about a request before routing, for all code behind it. */
 import { Elysia } from 'elysia'
 import type { AuthenticatedUser, Caller, Origin, UnauthenticatedClient } from '../core/actor.ts'
-import type { Principal } from '../core/principal.ts'
+import type { NodePrincipal, Principal } from '../core/principal.ts'
 import type { Rejection } from '../core/rejection.ts'
 import type { ClientAddress } from '../limiter/address.ts'
 import type { Route } from './route-table.ts'
@@ -20,6 +20,8 @@ export type RequestContext = {
   /** The version of the store when the request came: what is read for the request is cached under it. */
   version: number
   principal: Principal | undefined
+  /** The node that sent the request; then there is no principal. */
+  node: NodePrincipal | undefined
   /** Why there is no principal although a credential was sent. */
   rejection: Rejection | undefined
   /** The principal and what the route requires, once the guard has let the request through. */
@@ -60,6 +62,7 @@ const placeholder: RequestContext = {
   credentialSent: false,
   version: 0,
   principal: undefined,
+  node: undefined,
   rejection: undefined,
   caller: undefined,
   request: new Request('http://localhost'),

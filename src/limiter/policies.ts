@@ -6,6 +6,8 @@ export type Policies = {
   byAddress(method: string, path: string): Policy | undefined
   /** By user: everything else with a valid credential; JWTs and all keys of a user share one bucket. */
   user: Policy
+  /** By node: everything that a node sends. */
+  node: Policy
   /** By client address: everything else without one. */
   anonymous: Policy
   /** By client address: browsers that ask what a page of another origin may send, one request before each of its own. */
@@ -14,7 +16,7 @@ export type Policies = {
 
 /** Requests per minute, as they are named in the configuration. */
 export type Limits = Record<
-  'limitLogin' | 'limitPasswordReset' | 'limitUser' | 'limitAnonymous' | 'limitProbe' | 'limitAsset',
+  'limitLogin' | 'limitPasswordReset' | 'limitUser' | 'limitNode' | 'limitAnonymous' | 'limitProbe' | 'limitAsset',
   number
 >
 
@@ -42,6 +44,7 @@ export function createPolicies(limits: Limits): Policies {
       return undefined
     },
     user: policy('user', limits.limitUser),
+    node: policy('node', limits.limitNode),
     anonymous: policy('anonymous', limits.limitAnonymous),
     preflight: policy('preflight', PREFLIGHTS),
   }

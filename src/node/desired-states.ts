@@ -47,6 +47,11 @@ async function isOn(queries: Queries, nodeId: NodeId, subscriptionId: number): P
   return row !== undefined
 }
 
+/** How many subscriptions a node serves, or has yet to remove. */
+function countOn(queries: Queries, nodeId: NodeId): Promise<number> {
+  return queries.$count(desiredStates, onNode(nodeId))
+}
+
 /** Sites of a subscription whose row is gone, and that the node has not removed. */
 function removalsOf(queries: Queries, subscriptionId: number) {
   return queries
@@ -73,6 +78,7 @@ export const desired = {
   changedAfter,
   newest,
   isOn,
+  countOn,
   removalsOf,
   confirmSiteRemoved,
   confirmSubscriptionRemoved,

@@ -66,6 +66,7 @@ describe('a file', () => {
       limit_login = 1
       limit_password_reset = 2
       limit_user = 3
+      limit_node = 6
       limit_anonymous = 4
       limit_probe = 5
       limit_asset = 7

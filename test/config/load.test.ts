@@ -84,6 +84,7 @@ describe('a value', () => {
       limitLogin: ['1', 1],
       limitPasswordReset: ['2', 2],
       limitUser: ['3', 3],
+      limitNode: ['6', 6],
       limitAnonymous: ['4', 4],
       limitProbe: ['5', 5],
       limitAsset: ['7', 7],

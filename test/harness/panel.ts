@@ -75,6 +75,7 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
     limitLogin: NO_LIMIT,
     limitPasswordReset: NO_LIMIT,
     limitUser: NO_LIMIT,
+    limitNode: NO_LIMIT,
     limitAnonymous: NO_LIMIT,
     limitAsset: NO_LIMIT,
     ...overrides,

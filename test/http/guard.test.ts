@@ -41,6 +41,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
       credentialSent: true,
       version: 0,
       principal,
+      node: undefined,
       rejection: undefined,
       caller: undefined,
       request,

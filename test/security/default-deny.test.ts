@@ -78,6 +78,8 @@ beforeAll(async () => {
     '/api/v1/subscriptions/{id}': subscription,
     '/api/v1/admin/users/{id}': ada.id,
     '/api/v1/admin/subscriptions/{id}': subscription,
+    // Nodes are nobody's.
+    '/api/v1/admin/nodes/{id}': (await panel.services.nodes.add(operator, 'web-1')).node.id,
   }
 })
 

@@ -147,6 +147,7 @@ describe('the document', () => {
     setUpTwoFactor: ['secret', 'otpauth_uri', 'qr_svg'],
     enableTwoFactor: ['recovery_codes'],
     renewRecoveryCodes: ['recovery_codes'],
+    rotateNodeToken: ['token'],
   }
 
   function* names(schema: Schema): Generator<string> {

@@ -39,11 +39,14 @@ export const ACTIONS = [
   /** Guessing at an account was slowed down, and its owner notified. */
   'auth.throttle',
   'subscription.delete',
+  'node.create',
+  'node.remove',
+  'node.token_rotate',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
 
-export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site'
+export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site' | 'node'
 
 export type AuditEvent = {
   action: Action

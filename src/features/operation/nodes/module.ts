@@ -1,0 +1,24 @@
+/** Nodes: their tokens, and what administrators see of them. */
+import type { Module } from '../../../module.ts'
+import type { Platform } from '../../../platform.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import { createNodeCredentials } from './credentials.ts'
+import { createNodes } from './nodes.ts'
+import { adminNodeRoutes, nodeTokenRoutes } from './routes.ts'
+import { createNodeUsage } from './usage.ts'
+
+export type NodesNeeds = Platform & { audit: RecordAudit; writeAs: WriteAs; writeSoonAs: WriteAs }
+
+export function nodesModule({ store, clock, storageLog, audit, writeAs, writeSoonAs }: NodesNeeds) {
+  const usage = createNodeUsage({ writeSoonAs, clock, log: storageLog })
+  const nodes = createNodes({ store, clock, audit, writeAs, settleUsage: usage.settle })
+  return {
+    services: { nodes, nodeCredentials: createNodeCredentials({ store, clock, record: usage.record }) },
+    routes: ({ guard }) => [adminNodeRoutes({ guard, nodes }), nodeTokenRoutes({ nodes })],
+    tasks: [
+      { everyMs: 60_000, run: usage.flush, log: storageLog, failure: 'when nodes were last seen was not written' },
+    ],
+    close: usage.flush,
+  } satisfies Module
+}

@@ -1,0 +1,147 @@
+/** Nodes: other machines that serve sites, each with a token that is shown once and stored as a hash. */
+import { and, asc, eq, gt, isNull, or } from 'drizzle-orm'
+import { type Actor, panelItself } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Page, PageRequest } from '../../../core/page.ts'
+import type { NodePrincipal } from '../../../core/principal.ts'
+import { Rejected, unknownCredential } from '../../../core/rejection.ts'
+import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import { one } from '../../../db/statements.ts'
+import type { Queries, ReadStore } from '../../../db/store.ts'
+import { nodes } from '../../../db/tables.ts'
+import { desired } from '../../../node/desired-states.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { RecordAudit } from '../audit/audit.ts'
+import { newNodeToken } from './token.ts'
+
+/** How long the token before a rotation still works: the node may have lost the answer, or still be writing it down. */
+const PREVIOUS_TOKEN_MS = 60 * 60 * 1000
+
+type NodeRow = typeof nodes.$inferSelect
+export type Node = Omit<NodeRow, 'tokenHash' | 'previousTokenHash' | 'previousValidUntil'> & { subscriptions: number }
+
+export type NodesOptions = {
+  store: ReadStore
+  clock: Clock
+  audit: RecordAudit
+  writeAs: WriteAs
+  /** Writes pending times of use. */
+  settleUsage(): Promise<void>
+}
+
+export type Nodes = ReturnType<typeof createNodes>
+
+const present = isNull(nodes.removedAt)
+
+export function createNodes({ store, clock, audit, writeAs, settleUsage }: NodesOptions) {
+  async function withCount(queries: Queries, row: NodeRow): Promise<Node> {
+    const { tokenHash: _, previousTokenHash: __, previousValidUntil: ___, ...shown } = row
+    return { ...shown, subscriptions: await desired.countOn(queries, row.id) }
+  }
+
+  async function find(queries: Queries, id: number): Promise<Node> {
+    const [row] = await queries
+      .select()
+      .from(nodes)
+      .where(and(eq(nodes.id, id), present))
+    if (!row) throw new AppError('not_found', 'no such node')
+    return withCount(queries, row)
+  }
+
+  return {
+    async list(page: PageRequest): Promise<Page<Node>> {
+      await settleUsage()
+      return readPage(store, page, async (afterId, wanted) => {
+        const rows = await store.read
+          .select()
+          .from(nodes)
+          .where(and(gt(nodes.id, afterId), present))
+          .orderBy(asc(nodes.id))
+          .limit(wanted)
+        return pieceOf(await Promise.all(rows.map((row) => withCount(store.read, row))), wanted)
+      })
+    },
+
+    /** @throws AppError `not_found` */
+    async get(id: number): Promise<Node> {
+      await settleUsage()
+      return find(store.read, id)
+    },
+
+    /** @throws AppError `not_found` */
+    async findByName(name: string): Promise<Node> {
+      const [row] = await store.read
+        .select()
+        .from(nodes)
+        .where(and(eq(nodes.name, name), present))
+      if (!row) throw new AppError('not_found', `no node has the name ${name}`)
+      return withCount(store.read, row)
+    },
+
+    /** @returns the node, and its token, to be shown once. @throws AppError `conflict` for a name that is taken */
+    async add(actor: Actor, name: string): Promise<{ node: Node; token: string }> {
+      const { token, tokenHash } = newNodeToken()
+      return writeAs(actor, async (tx, actor) => {
+        const [taken] = await tx
+          .select({ id: nodes.id })
+          .from(nodes)
+          .where(and(eq(nodes.name, name), present))
+        if (taken) throw new AppError('conflict', `A node with the name ${name} exists already`)
+        const row = await one(tx.insert(nodes).values({ name, tokenHash, createdAt: clock.now() }).returning())
+        await audit(tx, actor, {
+          action: 'node.create',
+          accountId: null,
+          target: { type: 'node', id: row.id },
+          details: { name },
+        })
+        return { node: await withCount(tx, row), token }
+      })
+    },
+
+    /** Revokes its tokens. Subscriptions that are on it stay there, and are served by nobody. @throws AppError `not_found` */
+    async remove(actor: Actor, id: number): Promise<Node> {
+      return writeAs(actor, async (tx, actor) => {
+        const found = await find(tx, id)
+        await tx
+          .update(nodes)
+          .set({ removedAt: clock.now(), tokenHash: null, previousTokenHash: null, previousValidUntil: null })
+          .where(eq(nodes.id, id))
+        await audit(tx, actor, {
+          action: 'node.remove',
+          accountId: null,
+          target: { type: 'node', id },
+          details: { name: found.name, subscriptions: found.subscriptions },
+        })
+        return found
+      })
+    },
+
+    /**
+     * A new token for the node that asks. The one that it sent works for another hour. A node that lost the answer asks
+     * again with the token that it has, which then replaces the one it never received.
+     *
+     * @throws AppError `not_authenticated` if the token was revoked since the request came
+     */
+    async rotate({ nodeId, tokenHash: sent }: NodePrincipal): Promise<{ token: string; previousValidUntil: number }> {
+      const { token, tokenHash } = newNodeToken()
+      return writeAs(panelItself, async (tx, actor) => {
+        const now = clock.now()
+        const [row] = await tx
+          .select()
+          .from(nodes)
+          .where(and(eq(nodes.id, nodeId), or(eq(nodes.tokenHash, sent), eq(nodes.previousTokenHash, sent))))
+        const isCurrent = row?.tokenHash === sent
+        // The hour of a token counts from the rotation that replaced it.
+        const previousValidUntil = isCurrent ? now + PREVIOUS_TOKEN_MS : (row?.previousValidUntil ?? 0)
+        if (!row || previousValidUntil <= now) throw new Rejected(unknownCredential)
+        await tx
+          .update(nodes)
+          .set({ tokenHash, previousTokenHash: sent, previousValidUntil })
+          .where(eq(nodes.id, nodeId))
+        await audit(tx, actor, { action: 'node.token_rotate', accountId: null, target: { type: 'node', id: nodeId } })
+        return { token, previousValidUntil }
+      })
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** Records when a node was last seen, and writes it once a minute: a commit for every poll would empty all caches. */
+import { eq } from 'drizzle-orm'
+import { panelItself } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { nodes } from '../../../db/tables.ts'
+import { createSingleFlight } from '../../../jobs/single-flight.ts'
+import type { Log } from '../../../log/log.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+
+export function createNodeUsage({ writeSoonAs, clock, log }: { writeSoonAs: WriteAs; clock: Clock; log: Log }) {
+  const seen = new Map<number, number>()
+
+  async function write(): Promise<void> {
+    if (seen.size === 0) return
+    const times = [...seen]
+    seen.clear()
+    try {
+      await writeSoonAs(panelItself, async (tx) => {
+        for (const [id, lastSeenAt] of times) await tx.update(nodes).set({ lastSeenAt }).where(eq(nodes.id, id))
+      })
+    } catch (error) {
+      for (const [id, at] of times) if (!seen.has(id)) seen.set(id, at)
+      throw error
+    }
+  }
+
+  const writing = createSingleFlight(write)
+
+  return {
+    record: (nodeId: number): void => {
+      seen.set(nodeId, clock.now())
+    },
+    /** @throws Error when the store does */
+    flush: writing.next,
+    /** For readers of `lastSeenAt`: if nothing can be written, they see an older time. */
+    async settle(): Promise<void> {
+      await writing.next().catch((err) => log.error({ err }, 'when nodes were last seen was not written'))
+    },
+  }
+}
