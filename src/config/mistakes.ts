@@ -71,7 +71,7 @@ export function contradictions(config: Partial<Config>, lineOf: (key: keyof Conf
   const mistakes: Mistake[] = []
   const add = (key: keyof Config, text: string) =>
     mistakes.push({ text: `${labelOf(config, key)}: ${text}`, line: lineOf(key) })
-  const { tls, tlsCert, tlsKey, acmeDomains = [], mailServer } = config
+  const { tls, tlsCert, tlsKey, acmeDomains = [], mailServer, port, sitesPort, host, sitesHost } = config
   // A value that broke its own rule is not there at all, and has been named already.
   const isMissing = (key: keyof Config) => key in config && config[key] === undefined
   if (tlsCert !== undefined && isMissing('tlsKey'))
@@ -80,6 +80,9 @@ export function contradictions(config: Partial<Config>, lineOf: (key: keyof Conf
     add('tlsKey', 'a key needs its certificate: set --tls-cert (tls_cert) too')
   if (tls === false && tlsCert !== undefined) {
     add('tls', `turns TLS off, but ${labelOf(config, 'tlsCert')} sets a certificate; remove one of them`)
+  }
+  if (sitesPort !== undefined && sitesPort !== 0 && sitesPort === port && sitesHost === host) {
+    add('sitesPort', `is the port of the panel too, which ${labelOf(config, 'port')} sets; sites need one of their own`)
   }
   if (acmeDomains.length > 0 && tls === false) {
     add(

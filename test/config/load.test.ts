@@ -188,6 +188,10 @@ describe('is refused:', () => {
       'NCP_TLS: turns TLS off, but NCP_TLS_CERT sets a certificate; remove one of them',
     ],
     [
+      { NCP_PORT: '8443', NCP_SITES_PORT: '8443' },
+      'NCP_SITES_PORT: is the port of the panel too, which NCP_PORT sets; sites need one of their own',
+    ],
+    [
       { NCP_METRICS_TOKEN: 'short' },
       'NCP_METRICS_TOKEN: must be 32 to 256 characters, only letters, digits and -._~+/',
     ],

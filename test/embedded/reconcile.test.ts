@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { panelItself } from '../../src/core/actor.ts'
+import { operator, panelItself } from '../../src/core/actor.ts'
 import { deployments } from '../../src/db/tables.ts'
 import { desired } from '../../src/node/desired-states.ts'
 import { newDirectory } from '../harness/directory.ts'
@@ -344,6 +344,32 @@ test('a panel without a port for sites serves none, says so, and still sees to d
     await after.delete(`/sites/${site.id}`, token)
     expect((await after.get(`/sites/${site.id}?wait=observed`, token)).status).toBe(404)
     expect(existsSync(join(data, 'sites', `${site.id}`))).toBeFalse()
+  } finally {
+    await after.stop()
+    rmSync(data, { recursive: true })
+  }
+})
+
+test('a thousand sites are all served again after a restart', async () => {
+  const data = newDirectory()
+  const before = await startPanel({ sitesPort: 0, data })
+  const bob = await before.customer()
+  const subscription = await before.subscription(bob.id, { max_sites: 1000 })
+  const domains = Array.from({ length: 1000 }, (_, one) => `many-${one}.example`)
+  const { sites } = before.services
+  for (const domain of domains) await sites.createFor(operator, subscription, { domain, aliases: [] })
+  const after = await restarted(before)
+  try {
+    const token = await after.login(bob.email)
+    for (let active = 0; active < 1000; ) {
+      const change = after.services.commits.next(AbortSignal.timeout(1000))
+      const found = (await after.get<Site[]>('/sites?limit=1000', token)).data
+      expect(found).toHaveLength(1000)
+      active = found.filter(({ status }) => status === 'active').length
+      await (active < 1000 && change)
+    }
+    // Those that were active before the restart say so still: only a fetch tells.
+    for (const domain of domains) await until(domain, async () => (await after.site(domain)).status === 200)
   } finally {
     await after.stop()
     rmSync(data, { recursive: true })
