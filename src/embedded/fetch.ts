@@ -16,7 +16,7 @@ import {
   suspended,
   unknownHost,
 } from './pages.ts'
-import { answerProbe, createProbe } from './probe.ts'
+import { answerProbe, createProbe, PROBE_PREFIX } from './probe.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { createSendFile } from './send-file.ts'
 import { serveSite } from './serve-site.ts'
@@ -58,13 +58,16 @@ export function createSiteFetch(options: SiteFetchOptions): SiteFetch {
     return site && { host, site }
   }
 
+  function asksForProbe(request: Request): boolean {
+    if (!isRead(request) || !request.url.includes(PROBE_PREFIX)) return false
+    return isProbe(URL.parse(request.url)?.pathname ?? '')
+  }
+
   function answer(request: Request, host: string, site: ServedSite): Awaitable<Reply> {
-    const url = URL.parse(request.url)
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
-    if (isRead && url && isProbe(url.pathname)) return answerProbe(site)
     if (site.state === 'suspended') return suspended
     if (site.state === 'disabled') return disabled
-    if (!isRead) return methodNotAllowed
+    if (!isRead(request)) return methodNotAllowed
+    const url = URL.parse(request.url)
     if (!url) return badRequest
     if (site.root === undefined) return placeholder(host)
     return serveSite(request, url, { root: site.root, spa: site.spa }, sendFile)
@@ -83,6 +86,8 @@ export function createSiteFetch(options: SiteFetchOptions): SiteFetch {
     try {
       const found = siteOf(request)
       siteId = found?.site.id
+      // Not observed: no visitor sent it.
+      if (found && asksForProbe(request)) return toResponse(request, answerProbe(found.site), clock)
       reply = found ? answer(request, found.host, found.site) : unknownHost
     } catch (error) {
       reply = failed(error, siteId)
@@ -94,3 +99,5 @@ export function createSiteFetch(options: SiteFetchOptions): SiteFetch {
     })
   }
 }
+
+const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD'

@@ -3,13 +3,14 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Reply } from './reply.ts'
 import type { ServedSite } from './site.ts'
 
-const PREFIX = '/.well-known/ncp/'
+/** Of the path of every probe. */
+export const PROBE_PREFIX = '/.well-known/ncp/'
 
 /** The body of the answer, as JSON. */
 export type ProbeAnswer = { site: number; generation: number; state: ServedSite['state'] }
 
 /** The path at which a site says what is served. */
-export const probePath = (token: string) => `${PREFIX}${token}`
+export const probePath = (token: string) => `${PROBE_PREFIX}${token}`
 
 /**
  * @param token random, at least 128 bits; with another token, a path names a file
@@ -17,7 +18,8 @@ export const probePath = (token: string) => `${PREFIX}${token}`
  */
 export function createProbe(token: string): (pathname: string) => boolean {
   const expected = digest(token)
-  return (pathname) => pathname.startsWith(PREFIX) && timingSafeEqual(digest(pathname.slice(PREFIX.length)), expected)
+  return (pathname) =>
+    pathname.startsWith(PROBE_PREFIX) && timingSafeEqual(digest(pathname.slice(PROBE_PREFIX.length)), expected)
 }
 
 export function answerProbe({ id, generation, state }: ServedSite): Reply {

@@ -44,6 +44,7 @@ export function createReconciler(options: ReconcilerOptions) {
   const retries = createRetries<Work>()
   /** Directories that were mentioned in the log. */
   const orphans = new Set<number>()
+  let failures = 0
   /** Aborted to begin again with everything. */
   let restart = new AbortController()
   let running: Promise<void> | undefined
@@ -92,6 +93,7 @@ export function createReconciler(options: ReconcilerOptions) {
       retries.remove(site.id)
       return report
     } catch (err) {
+      failures++
       log.error({ err, site_id: site.id }, 'a site could not be made what it should be')
       const failure = failedUntil(clock.now() + retries.add(site.id, work))
       return { subscriptionId: subscription.id, siteId: site.id, generation: site.generation, state: 'failed', failure }
@@ -188,6 +190,9 @@ export function createReconciler(options: ReconcilerOptions) {
     start(): void {
       running ??= run()
     },
+
+    /** Attempts at a site that failed, since the start. */
+    failures: () => failures,
 
     /** Begins again with everything that is wanted. */
     compareAll: async (): Promise<void> => restart.abort(),

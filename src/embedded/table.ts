@@ -20,6 +20,12 @@ export function createLoadedSites() {
 
     get: (siteId: number): ServedSite | undefined => sites.get(siteId)?.site,
 
+    countByState(): Map<ServedSite['state'], number> {
+      const counts = new Map<ServedSite['state'], number>()
+      for (const { site } of sites.values()) counts.set(site.state, (counts.get(site.state) ?? 0) + 1)
+      return counts
+    },
+
     ids: (): number[] => [...sites.keys()],
 
     /** Serves a site from now on as it is given, under these names and no others. */

@@ -10,7 +10,8 @@ import type { Panel } from '../panel.ts'
  * @throws Error when the port is taken
  */
 export function startMetrics(panel: Panel): MetricsListener | undefined {
-  const { config, clock, log, backups, outbox, readiness, certificate, limiter, store, requests, passwords } = panel
+  const { config, clock, log, backups, outbox, readiness, certificate, limiter, store, requests, passwords, embedded } =
+    panel
   if (config.metricsPort === undefined) return undefined
   return serveMetrics(
     {
@@ -20,6 +21,7 @@ export function startMetrics(panel: Panel): MetricsListener | undefined {
       refusals: limiter.refusals,
       passwords,
       store,
+      sites: embedded.metrics,
       countWaitingEmails: outbox.countWaiting,
       newestBackupAt: backups.newestAt,
       isReady: readiness.is,

@@ -14,6 +14,13 @@ export type MetricSources = {
   passwords: { running: number; waiting: number }
   store: { waits: Durations; sizes(): { database: number; wal: number } }
   countWaitingEmails(): Promise<number>
+  /** Of the sites that the panel itself serves. */
+  sites: {
+    countByState(): Iterable<[state: string, count: number]>
+    /** Answers by class: `2xx` to `5xx`. */
+    answers: ReadonlyMap<string, number>
+    failures(): number
+  }
   /** When the newest backup was made, in milliseconds since the epoch. */
   newestBackupAt(): number | undefined
   isReady(): boolean
@@ -92,6 +99,23 @@ export function createRegistry(sources: MetricSources): Registry {
   )
   counter('ncp_rate_limited_total', 'Requests refused by a rate limit.', ['policy'], function* () {
     for (const [policy, count] of sources.refusals) yield [{ policy }, count]
+  })
+
+  counter('ncp_site_requests_total', 'Requests to sites by class of the status.', ['class'], function* () {
+    for (const [name, count] of sources.sites.answers) yield [{ class: name }, count]
+  })
+  counter('ncp_site_failures_total', 'Attempts to make a site what it should be that failed.', [], function* () {
+    yield [{}, sources.sites.failures()]
+  })
+  new Gauge({
+    name: 'ncp_sites',
+    help: 'Sites that are served now, by state.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [state, count] of sources.sites.countByState()) this.set({ state }, count)
+    },
   })
 
   gauge('ncp_password_hashes_running', 'Passwords being hashed now.', () => sources.passwords.running)

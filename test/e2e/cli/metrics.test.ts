@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
+import { PASSWORD } from '../../harness/panel.ts'
 import { sendRaw } from '../../harness/raw.ts'
 import { until } from '../../harness/until.ts'
 
@@ -16,7 +17,7 @@ let panel: RunningBinary
 let url: string
 beforeAll(async () => {
   here = await install()
-  panel = await here.serve([], { NCP_METRICS_PORT: '0', NCP_LIMIT_ANONYMOUS: '20' })
+  panel = await here.serve([], { NCP_METRICS_PORT: '0', NCP_SITES_PORT: '0', NCP_LIMIT_ANONYMOUS: '20' })
   expect((await here.run(['backup', 'create'])).exitCode).toBe(0)
   url = await until('the line with the address', () => /^metrics on (\S+)$/m.exec(panel.stdout())?.[1])
 })
@@ -67,6 +68,30 @@ test('count requests by route, status and credential', async () => {
   // A hash takes its time on any machine.
   expect(await sampleOf('ncp_http_request_duration_seconds_bucket', { ...duration, le: '0.001' })).toBe(0)
   expect(await sampleOf('ncp_http_request_duration_seconds_sum', duration)).toBeGreaterThan(0.001)
+})
+
+test('count the sites that are served, and the requests to them by class', async () => {
+  const admin = (await panel.login('admin@localhost', here.adminPassword())).data.token
+  const created = await here.run(['user', 'create', '--email', 'ada@example.com', '--password-stdin', '--json'], {
+    stdin: PASSWORD,
+  })
+  const body = { user_id: JSON.parse(created.stdout).id, name: 'Own' }
+  const { id } = (await panel.send<{ id: number }>('POST', '/admin/subscriptions', { as: admin, body })).data
+  const as = (await panel.login('ada@example.com', PASSWORD)).data.token
+  for (const domain of ['one.example', 'two.example']) {
+    const site = (await panel.send<{ id: number }>('POST', '/sites', { as, body: { domain, subscription_id: id } }))
+      .data
+    await panel.send('GET', `/sites/${site.id}?wait=observed`, { as })
+  }
+  expect(await sampleOf('ncp_sites', { state: 'serving' })).toBe(2)
+  const port = /^sites on port (\d+)$/m.exec(panel.stdout())?.[1]
+  for (const host of ['one.example', 'unknown.example', 'unknown.example']) {
+    await fetch(`http://127.0.0.1:${port}/`, { headers: { host } })
+  }
+  expect(await sampleOf('ncp_site_requests_total', { class: '4xx' })).toBe(2)
+  // Without those by which the panel itself proves each site.
+  expect(await sampleOf('ncp_site_requests_total', { class: '2xx' })).toBe(1)
+  expect(await sampleOf('ncp_site_failures_total')).toBe(0)
 })
 
 test('do not grow with invented paths, and count refusals', async () => {

@@ -17,6 +17,8 @@ import type { Serving } from '../sites/serving.ts'
 
 export type EmbeddedNeeds = Platform & { serving: Serving; localLink: NodeLink }
 
+/** By the first digit of the status. */
+const CLASSES = [undefined, '1xx', '2xx', '3xx', '4xx', '5xx']
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 /** How long a deleted site can still be brought back by its operator. */
@@ -36,12 +38,17 @@ export function embeddedModule(needs: EmbeddedNeeds) {
     unpack: (archive, release, signal) => unpack({ archive, release, limits: UNPACK_LIMITS, links: 'refuse', signal }),
   })
   const probeToken = newToken()
+  const answers = new Map<string, number>()
   let listener: SiteListener | undefined
   let reconciler: Reconciler | undefined
 
   /** @throws Error when the port is taken */
   function listen(port: number): SiteListener {
-    const fetch = createSiteFetch({ sites: loaded, isOwnHost: serving.isOwnName, probeToken, log, clock })
+    const observe = ({ status }: { status: number }) => {
+      const name = CLASSES[Math.trunc(status / 100)] ?? 'other'
+      answers.set(name, (answers.get(name) ?? 0) + 1)
+    }
+    const fetch = createSiteFetch({ sites: loaded, isOwnHost: serving.isOwnName, probeToken, log, clock, observe })
     const opened = openSiteListener({ fetch, host: config.sitesHost, port })
     serving.opened(opened.port)
     return opened
@@ -50,6 +57,7 @@ export function embeddedModule(needs: EmbeddedNeeds) {
   return {
     services: {
       embedded: {
+        metrics: { countByState: loaded.countByState, answers, failures: () => reconciler?.failures() ?? 0 },
         /**
          * For the process that serves: opens the port, if one is configured, and begins to make sites what they are to be.
          *
