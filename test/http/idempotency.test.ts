@@ -266,7 +266,8 @@ describe('an error', () => {
   })
 
   test('is returned once megabytes of responses are kept for a user, however few sites exist', async () => {
-    const aliases = Array.from({ length: 100 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.a${index}.example`)
+    const label = 'a'.repeat(60)
+    const aliases = Array.from({ length: 100 }, (_, n) => `${label}.${label}.${label}.${'b'.repeat(50)}.a${n}.example`)
     const long = (number: number) => post<Site>('/sites', `long-${number}`, { domain: newDomain(), aliases })
     let answer = await long(0)
     let kept = 0

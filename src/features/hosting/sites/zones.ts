@@ -1,7 +1,8 @@
 /** Which names a customer may take: none within another customer's domain, none above another's site, no public suffix. */
-import { and, eq, gt, inArray, lt, ne } from 'drizzle-orm'
+import { and, eq, gt, inArray, lt, ne, type SQL } from 'drizzle-orm'
 import type { Actor } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
+import { given, prepare } from '../../../db/statements.ts'
 import type { Queries } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { normalizeDomain, reversed } from './domain.ts'
@@ -22,6 +23,12 @@ export async function requireNoPublicSuffix(names: Partial<SiteNames>): Promise<
   }
 }
 
+/** Of other customers: a name within a zone. Prepared, since a site may have a hundred names. */
+const findWithin = prepare((queries) => {
+  const isWithin = and(gt(siteDomains.reversed, given('zone')), lt(siteDomains.reversed, given('end')))
+  return namesOfOthers(queries, isWithin, given('ownerId'))
+})
+
 /**
  * A site below another customer's domain could set cookies for it, and pass for it.
  *
@@ -35,32 +42,32 @@ export async function requireOwnZones(
   names: SiteNames,
   before: readonly string[] = [],
 ): Promise<void> {
-  // Administrators and the operator may override this on a customer's request.
+  // The operator and administrators know what they do, and customers ask them for it.
   if (actor.kind !== 'user' || actor.role === 'admin') return
-  const others = ne(subscriptions.userId, ownerId)
-  for (const [name, field] of fieldsOf(names)) {
-    if (before.includes(name)) continue
-    const above = namesAbove(name)
-    if (above.length > 0 && (await isAny(tx, and(inArray(siteDomains.domain, above), others)))) {
-      throw new AppError('conflict', `${field}: lies within a domain of another customer; ask your provider`)
-    }
+  const added = fieldsOf(names).filter(([name]) => !before.includes(name))
+  const above = [...new Set(added.flatMap(([name]) => namesAbove(name)))]
+  if (above.length > 0) {
+    const [found] = await namesOfOthers(tx, inArray(siteDomains.domain, above), ownerId)
+    const [, field] = added.find(([name]) => found && name.endsWith(`.${found.domain}`)) ?? []
+    if (field) throw new AppError('conflict', `${field}: lies within a domain of another customer; ask your provider`)
+  }
+  for (const [name, field] of added) {
     const zone = reversed(name)
-    const below = and(gt(siteDomains.reversed, zone), lt(siteDomains.reversed, `${zone.slice(0, -1)}/`))
-    if (await isAny(tx, and(below, others))) {
+    // A slash follows the dot: up to it lie all names that go on after the zone.
+    if (await findWithin.first(tx, { zone, end: `${zone.slice(0, -1)}/`, ownerId })) {
       throw new AppError('conflict', `${field}: lies above a site of another customer; ask your provider`)
     }
   }
 }
 
-async function isAny(tx: Queries, condition: ReturnType<typeof and>): Promise<boolean> {
-  const [row] = await tx
-    .select({ siteId: siteDomains.siteId })
+function namesOfOthers(queries: Queries, condition: SQL | undefined, ownerId: number | SQL) {
+  return queries
+    .select({ domain: siteDomains.domain })
     .from(siteDomains)
     .innerJoin(sites, eq(sites.id, siteDomains.siteId))
     .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
-    .where(condition)
+    .where(and(condition, ne(subscriptions.userId, ownerId)))
     .limit(1)
-  return row !== undefined
 }
 
 /** `a.b.example.com` is below `b.example.com` and `example.com`; a single label is nobody's. */
