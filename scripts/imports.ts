@@ -90,6 +90,7 @@ export const rooms = [
   'account/administration',
   'account/me',
   'hosting/sites',
+  'hosting/deployments',
   'hosting/embedded',
   'operation/health',
   'panel.ts',

@@ -11,18 +11,30 @@ import { createAnswerOnce } from './http/idempotency/answer-once.ts'
 import { createObserver } from './http/observer.ts'
 import { handOver } from './http/request-context.ts'
 import { createRouteTable } from './http/route-table.ts'
+import { createReceiveUpload } from './http/upload.ts'
 import type { Http } from './module.ts'
 import { describedRoutes, type Panel, type Routes, standIn } from './panel.ts'
 
 /** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
 const strict = { strictPath: true, normalize: false } as const
 
-/** @param peerAddress the address of a request's socket, undefined once it is gone */
-export function createApp(panel: Panel, peerAddress: (request: Request) => string | undefined) {
+/**
+ * @param peerAddress the address of a request's socket, undefined once it is gone
+ * @param setIdleTimeout changes after how many silent seconds the connection of a request is closed
+ */
+export function createApp(
+  panel: Panel,
+  peerAddress: (request: Request) => string | undefined,
+  setIdleTimeout: (request: Request, seconds: number) => void = () => undefined,
+) {
   const { config, clock, log, storageLog, limiter, policies, clientAddress, credentials, nodeCredentials } = panel
   const bodyLimits = { maxBytes: config.maxBodyBytes, clock }
   const guard = createGuard({ bodyLimits, recognize: credentials.recognize })
-  const described = mount(panel.routes, { guard, answerOnce: createAnswerOnce(panel.idempotency) })
+  const described = mount(panel.routes, {
+    guard,
+    answerOnce: createAnswerOnce(panel.idempotency),
+    receiveUpload: createReceiveUpload({ clock, setIdleTimeout }),
+  })
   const docs = docsRoutes(described).use(wellKnownRoutes({ ...config, clock }))
 
   const cors = createCors(config.corsOrigins)
@@ -62,7 +74,11 @@ export function createApp(panel: Panel, peerAddress: (request: Request) => strin
 /** The routes to describe, for the OpenAPI document without a panel: nothing is opened, and they cannot be called. */
 export function routesToDescribe(): AnyElysia {
   const guard = createGuard({ bodyLimits: standIn('bodyLimits'), recognize: standIn('recognize') })
-  return mount(describedRoutes(), { guard, answerOnce: createAnswerOnce(standIn('idempotency')) })
+  return mount(describedRoutes(), {
+    guard,
+    answerOnce: createAnswerOnce(standIn('idempotency')),
+    receiveUpload: standIn('receiveUpload'),
+  })
 }
 
 /** The routes that the OpenAPI document describes. */

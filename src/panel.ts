@@ -10,6 +10,7 @@ import { proofModule } from './features/account/proof/module.ts'
 import { sessionModule } from './features/account/session/module.ts'
 import { twoFactorModule } from './features/account/two-factor/module.ts'
 import { usersModule } from './features/account/users/module.ts'
+import { deploymentsModule } from './features/hosting/deployments/module.ts'
 import { embeddedModule } from './features/hosting/embedded/module.ts'
 import { sitesModule } from './features/hosting/sites/module.ts'
 import { subscriptionsModule } from './features/hosting/subscriptions/module.ts'
@@ -41,6 +42,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(administrationModule)
     .add(meModule)
     .add(sitesModule)
+    .add(deploymentsModule)
     .add(embeddedModule)
     .add(healthModule)
 }

@@ -188,6 +188,7 @@ const owners: Record<string, string> = {
   'allowances.ts': 'features/account/allowance.ts',
   'api-keys.ts': 'features/account/api-keys/',
   'audit.ts': 'features/operation/audit/',
+  'deployments.ts': 'features/hosting/deployments/',
   'emails.ts': 'features/account/email/',
   'idempotency.ts': 'http/idempotency/',
   'jobs.ts': 'jobs/',
@@ -216,6 +217,9 @@ const otherWriters: Record<string, string> = {
   'features/account/proof/second-factor.ts users': 'the last time step of a code',
   'features/account/session/login.ts users': 'the last login, and a hash of today for an old one',
   'features/account/two-factor/two-factor.ts users': 'the second factor',
+  'features/hosting/sites/old-deployments.ts deployments': 'which go when a node reports another: one transaction',
+  'features/hosting/sites/observed.ts deployments':
+    'a report on a release also changes what its site is to serve: one transaction',
   'features/hosting/subscriptions/subscriptions.ts sites':
     'a suspension changes what the node is to do for each of them',
 }
@@ -232,6 +236,10 @@ const otherReaders: Record<string, string> = {
   'features/account/proof/confirm-password.ts users': 'the hash that a password is held against',
   'features/account/proof/throttle.ts users': 'whether there is the user at all',
   'features/account/session/sessions.ts users': 'whether it is an administrator who is logged out',
+  'features/hosting/deployments/deployments.ts sites': 'whether it takes a deployment',
+  'features/hosting/deployments/deployments.ts subscriptions': 'whose site it is, in one statement with it',
+  'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
+  'features/hosting/sites/sites.ts deployments': 'whether a node has anything of a site',
   'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
   'features/hosting/sites/zones.ts subscriptions': 'whose sites are above and below a name',
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',

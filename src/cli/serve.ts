@@ -68,6 +68,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   )
   try {
     await warnOfSpace(config.data, log)
+    await panel.removeLeftArchives()
     panel.outbox.start()
     panel.backups.start()
     const adminPassword = await panel.initialAdmin.ensure()
@@ -111,7 +112,11 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
 function open(panel: Panel, certificate: Certificate | undefined): Listener {
   const { host, port } = panel.config
   let listener: Listener | undefined
-  const app = createApp(panel, (request) => listener?.peerAddress(request))
+  const app = createApp(
+    panel,
+    (request) => listener?.peerAddress(request),
+    (request, seconds) => listener?.setIdleTimeout(request, seconds),
+  )
   try {
     listener = openListener(app.fetch, {
       host,

@@ -36,6 +36,11 @@ export const catalogue = {
   },
   request_timeout: { status: 408, error: 'request timeout', message: 'The request body took too long; send it again' },
   conflict: { status: 409, error: 'conflict', message: 'The request conflicts with the current state' },
+  length_required: {
+    status: 411,
+    error: 'length required',
+    message: 'Send the body with a Content-Length, not in chunks',
+  },
   precondition_failed: {
     status: 412,
     error: 'precondition failed',

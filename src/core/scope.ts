@@ -4,6 +4,8 @@
 export const SCOPES = [
   'sites:read',
   'sites:write',
+  'deployments:read',
+  'deployments:write',
   'subscriptions:read',
   'subscriptions:write',
   'audit-log:read',

@@ -2,9 +2,11 @@
 import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import { version } from '../../package.json' with { type: 'json' }
-import type { RequestHeader } from '../http/operation.ts'
+import type { RequestHeader, UploadedBody } from '../http/operation.ts'
 import { headerComponents, headersOf, requestHeaders } from './headers.ts'
 import { extractTitled, openSchema } from './schemas.ts'
+
+const BYTES = 'application/octet-stream'
 
 type Json = { [key: string]: unknown }
 type Operation = Json & {
@@ -15,11 +17,12 @@ type Operation = Json & {
   requestBody?: Content & { required?: boolean }
   'x-request-headers'?: RequestHeader[]
   'x-optional-body'?: boolean
+  'x-upload'?: UploadedBody
 }
 type Response = Json & { headers?: Json; content?: Media; 'x-paged'?: boolean }
 type Media = Record<string, { schema: Json; examples?: Json }>
 type Parameter = Json & { schema: Json }
-type Content = { content: Media }
+type Content = { content: Media; description?: string }
 type Document = Json & { paths: Record<string, Record<string, Operation>>; components: Json }
 
 const documentation = {
@@ -49,6 +52,7 @@ const documentation = {
     { name: 'Authentication', description: 'Login, sessions, the password and two-factor authentication' },
     { name: 'API keys', description: 'Credentials for scripts' },
     { name: 'Sites', description: 'Websites' },
+    { name: 'Deployments', description: 'What a site serves: uploaded archives, and what became of them' },
     { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
     { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },
@@ -116,6 +120,14 @@ function tidyRequest(operation: Operation): void {
   const headers = names.map((name) => ({ name, in: 'header', required: false, ...requestHeaders[name] }))
   operation.parameters = [...parameters.map(tidyParameter), ...headers]
   if (operation.parameters.length === 0) delete operation.parameters
+  const { 'x-upload': upload } = operation
+  if (upload !== undefined) {
+    const { description, maxBytes } = upload
+    // Its type is said twice, since generators of clients know the older spelling.
+    const schema = { type: 'string', format: 'binary', contentMediaType: BYTES, maxLength: maxBytes }
+    operation.requestBody = { description, required: true, content: { [BYTES]: { schema } } }
+    delete operation['x-upload']
+  }
   if (!requestBody) return
   const json = requestBody.content['application/json']
   if (json)

@@ -31,7 +31,7 @@ const TLS_1_2 = 0x0303
 
 /**
  * Bun refuses longer bodies itself, without our envelope and with a reset. So there is no limit here: Bun reads only
- * what it is asked for, and `readJson` has its own cap.
+ * what it is asked for, and `readJson` and uploads have caps of their own.
  */
 const MAX_REQUEST_BODY_BYTES = Number.MAX_SAFE_INTEGER
 /** Seconds without a byte until a connection is closed, so a slow sender cannot hold it open (0 would mean never). */

@@ -11,7 +11,10 @@ import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
 /** Headers that only some operations take; `docs/openapi.ts` describes them. */
-export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key'
+export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key' | 'X-Content-SHA256'
+
+/** A body that is not JSON. */
+export type UploadedBody = { description: string; maxBytes: number }
 
 type Description<Query, Params, Body> = {
   /** The OpenAPI operation id: a verb and a noun. */
@@ -25,6 +28,8 @@ type Description<Query, Params, Body> = {
   body?: Body
   /** Whether a request may omit the body, which then counts as an empty object. */
   optionalBody?: boolean
+  /** What its body is, if it takes one as it is instead of JSON; its handler receives it with `ReceiveUpload`. */
+  upload?: UploadedBody
   /** The success: its `data`, its `message`, and 200 unless stated. */
   data: TSchema
   message?: string
@@ -149,6 +154,7 @@ function described<Query, Params, Body>(description: Description<Query, Params, 
     query,
     ...(params !== undefined && { params }),
     ...(body !== undefined && { body, parse: parserOf(description, rights) }),
+    ...(description.upload !== undefined && { parse: 'none' }),
     message,
     status,
   }
@@ -168,6 +174,7 @@ function describe(operation: AnyDescription, guardErrors: ErrorCode[], scope?: S
     ...always,
     ...guardErrors,
     ...(operation.body ? (['request_timeout', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(operation.upload === undefined ? [] : (['request_timeout', 'payload_too_large', 'length_required'] as const)),
     ...(operation.idempotent ? (['conflict'] as const) : []),
     ...(operation.takesIfMatch ? (['precondition_failed'] as const) : []),
     ...(operation.errors ?? []),
@@ -179,6 +186,7 @@ function describe(operation: AnyDescription, guardErrors: ErrorCode[], scope?: S
     tags: [operation.tag],
     'x-request-headers': requestHeadersOf(operation),
     ...(operation.optionalBody && { 'x-optional-body': true }),
+    ...(operation.upload !== undefined && { 'x-upload': operation.upload }),
     // A TypeBox schema is the JSON Schema that it looks like; OpenAPI's types merely spell optional fields differently.
     responses: { [`${operation.status ?? 200}`]: success(operation), ...failures(codes) } as object,
   } as DocumentDecoration
@@ -192,11 +200,12 @@ function describeInWords({ description }: AnyDescription, scope: Scope | null | 
 
 /** Only for the document: to check one header, Elysia would copy all headers of a request into an object. */
 function requestHeadersOf(operation: AnyDescription): RequestHeader[] {
-  const { paged = false, conditional = paged, idempotent, takesIfMatch } = operation
+  const { paged = false, conditional = paged, idempotent, takesIfMatch, upload } = operation
   return [
     ...(conditional ? (['If-None-Match'] as const) : []),
     ...(takesIfMatch ? (['If-Match'] as const) : []),
     ...(idempotent ? (['Idempotency-Key'] as const) : []),
+    ...(upload === undefined ? [] : (['X-Content-SHA256'] as const)),
   ]
 }
 

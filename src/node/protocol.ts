@@ -54,6 +54,13 @@ export type Failure = {
   retryAt: number | null
 }
 
+/** Why a release was not unpacked. */
+export type ReleaseFailure = Failure & {
+  /** The entry of the archive that is to blame, and its number from 1; null or absent where it is the whole archive. */
+  entry?: string | null
+  line?: number | null
+}
+
 export type SiteReport = {
   subscriptionId: number
   siteId: number
@@ -71,7 +78,7 @@ export type SiteReport = {
 
 export type ReleaseReport = { siteId: number; deploymentId: number } & (
   | { state: 'ready'; files: number; bytes: number }
-  | { state: 'failed'; failure: Failure }
+  | { state: 'failed'; failure: ReleaseFailure }
 )
 
 /** What a node observed. Hostile input: it may lie about its own sites, and about nothing else. */

@@ -9,6 +9,7 @@ type Fetch = Parameters<typeof listen>[0]
 type Server = {
   port: number | undefined
   peerAddress(request: Request): string | undefined
+  setIdleTimeout(request: Request, seconds: number): void
   stop(cut?: boolean): Promise<void>
   /** From now on every answer tells its client to come back on a new connection. */
   retire(): void
@@ -75,6 +76,9 @@ export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOp
     /** @returns the address of the request's socket, undefined once that is gone */
     peerAddress: (request: Request) => current.peerAddress(request),
 
+    /** Changes after how many silent seconds the connection of a request is closed. */
+    setIdleTimeout: (request: Request, seconds: number) => current.setIdleTimeout(request, seconds),
+
     /**
      * Serves new connections with another certificate. Those that are open keep theirs until their next answer.
      *
@@ -113,6 +117,7 @@ function start(fetch: Fetch, options: ListenOptions): Server {
     port: server.port,
     // Of a request to any server of the process.
     peerAddress: (request) => server.requestIP(request)?.address,
+    setIdleTimeout: (request, seconds) => server.timeout(request, seconds),
     stop: (cut) => server.stop(cut),
     retire() {
       isRetired = true

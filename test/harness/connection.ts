@@ -49,7 +49,7 @@ export async function openConnection(port: number, { tls = false }: { tls?: bool
     /** Of the server's certificate. */
     fingerprint: () => (socket as TLSSocket).getPeerCertificate().fingerprint256,
     isClosed: () => isClosed,
-    write: (text: string) => socket.write(text),
+    write: (bytes: string | Uint8Array) => socket.write(bytes),
 
     /** Resolves with the next answer. @throws Error when the connection ends before it */
     answer(): Promise<ConnectionAnswer> {

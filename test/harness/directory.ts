@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MEMORY = '/dev/shm'
-/** Far above what the tests write; a container's own `/dev/shm` is often 64 MB. */
-const ROOM_BYTES = 256 * 1024 * 1024
+/** Far above what the tests write, and what an upload leaves free; a container's own `/dev/shm` is often 64 MB. */
+const ROOM_BYTES = 2048 * 1024 * 1024
 
 const parent = hasRoom() ? MEMORY : tmpdir()
 

@@ -1,5 +1,7 @@
 /** Every operation of the OpenAPI document that a panel serves, with references followed, for tests over all of them. */
 
+import { smallArchive } from './archives.ts'
+
 export type Schema = {
   type?: string
   properties?: Record<string, Schema>
@@ -33,6 +35,8 @@ export type Operation = {
   parameters: Parameter[]
   /** The schema of the JSON body, where there is one. */
   body: Schema | undefined
+  /** Whether its body is an archive, sent as it is. */
+  takesArchive: boolean
   /** The schemas of its successes. */
   answers: Schema[]
 }
@@ -41,10 +45,11 @@ type Documented = {
   operationId: string
   security?: object[]
   parameters?: Parameter[]
-  requestBody?: { content: Json }
+  requestBody?: { content: Body }
   responses: Record<string, { content: Json }>
 }
 type Json = { 'application/json': { schema: Schema } }
+type Body = Partial<Json> & { 'application/octet-stream'?: object }
 type Document = { paths: Record<string, Record<string, Documented>> }
 
 export async function operationsOf({ origin }: { origin: string }): Promise<Operation[]> {
@@ -59,7 +64,8 @@ export async function operationsOf({ origin }: { origin: string }): Promise<Oper
         path,
         isOpen: security.length === 0,
         parameters,
-        body: requestBody?.content['application/json'].schema,
+        body: requestBody?.content['application/json']?.schema,
+        takesArchive: requestBody?.content['application/octet-stream'] !== undefined,
         answers: Object.entries(responses)
           .filter(([status]) => status < '300')
           .map(([, { content }]) => content['application/json'].schema),
@@ -88,6 +94,13 @@ export const fillPath = (path: string, value: string | number): string => path.r
 /** A body made of the document's own examples; undefined where none is taken. */
 export function exampleBody({ body }: Operation): Record<string, unknown> | undefined {
   return body && (exampleOf(body) as Record<string, unknown>)
+}
+
+/** What `send` needs for the body of an operation: the document's example, or a small archive. */
+export function exampleSent(operation: Operation): { body?: Record<string, unknown>; rawBody?: Bun.BodyInit } {
+  if (operation.takesArchive) return { rawBody: smallArchive() }
+  const body = exampleBody(operation)
+  return body ? { body } : {}
 }
 
 function exampleOf(schema: Schema): unknown {

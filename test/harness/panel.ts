@@ -85,7 +85,11 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
   services.outbox.start()
   await services.initialAdmin.ensure()
   let server: Bun.Server<undefined> | undefined
-  const app = createApp(services, (request) => server?.requestIP(request)?.address)
+  const app = createApp(
+    services,
+    (request) => server?.requestIP(request)?.address,
+    (request, seconds) => server?.timeout(request, seconds),
+  )
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
   const sitesPort = config.sitesPort === 0 ? services.embedded.start()?.port : undefined
   services.readiness.set(true)

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { operator } from '../../src/core/actor.ts'
 import { storedRows } from '../harness/database.ts'
-import { exampleBody, fillPath, type Operation, operationsOf } from '../harness/operations.ts'
+import { exampleBody, exampleSent, fillPath, type Operation, operationsOf } from '../harness/operations.ts'
 import { type Customer, PASSWORD, usePanel } from '../harness/panel.ts'
 
 /** All that a stranger may call. A route that is missing here must ask for a credential. */
@@ -38,6 +38,9 @@ const FOR_KEYS = [
   'PATCH /api/v1/sites/{id}',
   'DELETE /api/v1/sites/{id}',
   'GET /api/v1/sites/{id}/events',
+  'GET /api/v1/sites/{id}/deployments',
+  'POST /api/v1/sites/{id}/deployments',
+  'GET /api/v1/sites/{id}/deployments/{deployment_id}',
   'GET /api/v1/subscriptions',
   'GET /api/v1/subscriptions/{id}',
   'PATCH /api/v1/subscriptions/{id}',
@@ -86,10 +89,9 @@ beforeAll(async () => {
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 const isOfAdministrators = ({ path }: { path: string }) => path.startsWith('/api/v1/admin/')
 const send = (operation: Operation, as: string | undefined, id: number | string = 1, query = '') => {
-  const body = exampleBody(operation)
   return panel.send(operation.method, fillPath(operation.path, id) + query, {
     ...(as !== undefined && { as }),
-    ...(body && { body }),
+    ...exampleSent(operation),
   })
 }
 
@@ -201,7 +203,7 @@ describe('for another customer', () => {
       if (!inQuery && !inBody) continue
       const path = fillPath(operation.path, adas['/api/v1/sites/{id}'] ?? 0)
       const { subscription_id: _, ...body } = exampleBody(operation) ?? {}
-      const inQueryOnly = { as: bob.token, ...(operation.body && { body }) }
+      const inQueryOnly = { as: bob.token, ...exampleSent(operation), ...(operation.body && { body }) }
       const inBodyOnly = { as: bob.token, body: { ...body, subscription_id: subscription } }
       const answers = [
         ...(inQuery

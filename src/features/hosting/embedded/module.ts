@@ -12,10 +12,15 @@ import { createLoadedSites } from '../../../embedded/table.ts'
 import type { Module } from '../../../module.ts'
 import type { NodeLink } from '../../../node/protocol.ts'
 import type { Platform } from '../../../platform.ts'
+import type { Limits as UnpackLimits } from '../../../unpack/limits.ts'
 import { unpack } from '../../../unpack/run.ts'
 import type { Serving } from '../sites/serving.ts'
 
-export type EmbeddedNeeds = Platform & { serving: Serving; localLink: NodeLink }
+export type EmbeddedNeeds = Platform & {
+  serving: Serving
+  localLink: NodeLink
+  unpackLimits: UnpackLimits
+}
 
 /** By the first digit of the status. */
 const CLASSES = [undefined, '1xx', '2xx', '3xx', '4xx', '5xx']
@@ -23,10 +28,9 @@ const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 /** How long a deleted site can still be brought back by its operator. */
 const TRASH_MS = 7 * DAY_MS
-const UNPACK_LIMITS = { maxBytes: 2 * 1024 ** 3, maxFiles: 100_000, maxSeconds: 300 }
 
 export function embeddedModule(needs: EmbeddedNeeds) {
-  const { config, paths, store, clock, deletableBefore, log, serving, localLink: link } = needs
+  const { config, paths, store, clock, deletableBefore, log, serving, localLink: link, unpackLimits } = needs
   const loaded = createLoadedSites()
   const files = createSiteFiles({ sites: paths.sites, archives: paths.siteArchives, trash: paths.siteTrash })
   const releases = createReleases({
@@ -35,7 +39,7 @@ export function embeddedModule(needs: EmbeddedNeeds) {
     durable: store.durable,
     log,
     // Links are refused: everything here is served by one user, who may read more than any customer.
-    unpack: (archive, release, signal) => unpack({ archive, release, limits: UNPACK_LIMITS, links: 'refuse', signal }),
+    unpack: (archive, release, signal) => unpack({ archive, release, limits: unpackLimits, links: 'refuse', signal }),
   })
   const probeToken = newToken()
   const answers = new Map<string, number>()

@@ -38,6 +38,9 @@ type NewEvent = {
   at: number
 }
 
+/** Passed to the features that change what a site serves. */
+export type RecordEvent = typeof recordEvent
+
 export async function recordEvent(tx: Queries, { site, kind, details = {}, at }: NewEvent): Promise<void> {
   await tx.insert(siteEvents).values({
     siteId: site.id,

@@ -9,7 +9,7 @@ import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { readDesired } from './desired.ts'
 import { siteEventRoutes } from './event-routes.ts'
-import { pruneEvents } from './events.ts'
+import { pruneEvents, recordEvent } from './events.ts'
 import { createLocalLink } from './link.ts'
 import { createTakeReport } from './observed.ts'
 import { siteRoutes } from './routes.ts'
@@ -63,6 +63,7 @@ export function sitesModule(needs: SitesNeeds) {
     services: {
       sites,
       serving,
+      recordSiteEvent: recordEvent,
       /** For nodes: what they are to do, and what they observed. */
       readDesired: readDesiredOf,
       takeReport,

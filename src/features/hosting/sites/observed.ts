@@ -9,6 +9,7 @@ import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { NodeReport, ReleaseReport, SiteReport } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import { type EventKind, recordEvent } from './events.ts'
+import { forgetOldDeployments } from './old-deployments.ts'
 
 type SiteRow = typeof sites.$inferSelect
 
@@ -123,7 +124,10 @@ export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
     await recordEvent(tx, { site, kind: 'deployment.ready', details, at })
     // One that was uploaded earlier and took longer does not replace a later one.
     const isNewest = site.deploymentId === null || deployment.id > site.deploymentId
-    if (deployment.activates && isNewest && !site.isDeleting) await serve(tx, site, deployment.id)
+    const serves = deployment.activates && isNewest && !site.isDeleting
+    if (serves) await serve(tx, site, deployment.id)
+    const forgotten = await forgetOldDeployments(tx, site.id, serves ? deployment.id : site.deploymentId)
+    if (forgotten > 0) await desired.announce(tx, site.subscriptionId)
   }
 
   async function serve(tx: Queries, site: SiteRow, deploymentId: number): Promise<void> {

@@ -42,11 +42,12 @@ export const ACTIONS = [
   'node.create',
   'node.remove',
   'node.token_rotate',
+  'deployment.create',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
 
-export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site' | 'node'
+export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site' | 'node' | 'deployment'
 
 export type AuditEvent = {
   action: Action

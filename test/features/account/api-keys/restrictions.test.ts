@@ -1,7 +1,7 @@
 /** Keys with less than the rights of their user: scopes, addresses, one subscription. */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { SCOPES, type Scope } from '../../../../src/core/scope.ts'
-import { exampleBody, fillPath, type Operation, operationsOf } from '../../../harness/operations.ts'
+import { exampleSent, fillPath, type Operation, operationsOf } from '../../../harness/operations.ts'
 import { usePanel } from '../../../harness/panel.ts'
 
 type Site = { id: number; domain: string; subscription_id: number }
@@ -136,9 +136,8 @@ describe('scopes', () => {
     const keys = new Map<Scope, string>()
     for (const scope of SCOPES) keys.set(scope, await panel.key(administrator.token, { scopes: [scope] }))
     const send = (operation: Operation, as: string) => {
-      const body = exampleBody(operation)
       // An id that nothing has, so that what is let through changes nothing.
-      return panel.send(operation.method, fillPath(operation.path, 999_999), { as, ...(body && { body }) })
+      return panel.send(operation.method, fillPath(operation.path, 999_999), { as, ...exampleSent(operation) })
     }
     const seen = new Set<string>()
     for (const operation of operations) {

@@ -1,6 +1,7 @@
 /** The audit log calls each field what the API calls it, so that a reader of one finds it in the other. */
 import { describe, expect, test } from 'bun:test'
 import { catalogue } from '../../../../src/core/errors.ts'
+import { smallArchive } from '../../../harness/archives.ts'
 import { enrol } from '../../../harness/authenticator.ts'
 import { operationsOf, type Schema } from '../../../harness/operations.ts'
 import { PASSWORD, usePanel } from '../../../harness/panel.ts'
@@ -19,7 +20,7 @@ const ONLY_IN_THE_LOG = [
   'sites',
 ]
 
-const panel = await usePanel()
+const panel = await usePanel({ sitesPort: 8080 })
 const admin = await panel.admin()
 
 const entries = async (action: string) =>
@@ -60,6 +61,7 @@ test('every detail that a panel logs has the name of a field in the document', a
   const site = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'a.example', aliases: ['b.example'] }))
     .data.id
   await panel.patch(`/sites/${site}`, ada.token, { aliases: [], spa: true, status: 'disabled' })
+  await panel.send('POST', `/sites/${site}/deployments`, { as: ada.token, rawBody: smallArchive() })
   await panel.delete(`/sites/${site}`, ada.token)
   const expires_at = new Date(panel.clock.now() + 1_000_000).toISOString()
   const options = { scopes: ['sites:read'], allowed_cidrs: ['127.0.0.1'], subscription_id: subscription, expires_at }
@@ -78,6 +80,7 @@ test('every detail that a panel logs has the name of a field in the document', a
   )
   expect(logged).toContain('api_key.rotate: key_prefix')
   expect(logged).toContain('subscription.change: max_sites')
+  expect(logged).toContain('deployment.create: archive_bytes')
   const unknown = logged.filter((entry) => {
     const name = entry.slice(entry.indexOf(' ') + 1)
     return !documented.has(name) && !ONLY_IN_THE_LOG.includes(name)

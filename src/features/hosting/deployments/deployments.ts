@@ -1,0 +1,213 @@
+/** Deployments: uploaded archives, numbered by site. A node unpacks and serves them, and its reports say what became of each. */
+import { and, count, desc, eq, lt } from 'drizzle-orm'
+import type { Caller } from '../../../core/actor.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Page, PageRequest } from '../../../core/page.ts'
+import { pieceOf, readPage } from '../../../db/page-reader.ts'
+import { one } from '../../../db/statements.ts'
+import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
+import { deployments, sites, subscriptions } from '../../../db/tables.ts'
+import { desired } from '../../../node/desired-states.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { RecordEvent } from '../sites/events.ts'
+import type { Serving } from '../sites/serving.ts'
+import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
+import type { Archive, Archives } from './archives.ts'
+import type { UploadLimits } from './limits.ts'
+import type { UploadRoom } from './room.ts'
+
+export type Deployment = typeof deployments.$inferSelect
+
+/** A site, and the subscription it must be in if the request names one. */
+export type SiteRef = { id: number; subscriptionId: number | undefined }
+
+export type NewDeployment = Pick<Deployment, 'message' | 'commit' | 'activates'>
+
+export type DeploymentsOptions = {
+  store: ReadStore
+  clock: Clock
+  audit: RecordAudit
+  writeAs: WriteAs
+  scope: SubscriptionScope
+  serving: Serving
+  recordEvent: RecordEvent
+  archives: Archives
+  room: UploadRoom
+  limits: Pick<UploadLimits, 'waiting'>
+}
+
+export type Deployments = ReturnType<typeof createDeployments>
+
+export function createDeployments(options: DeploymentsOptions) {
+  const { store, clock, audit, writeAs, scope, serving, recordEvent, archives, room, limits } = options
+
+  /** @throws AppError `not_found`, `forbidden` for another customer's site or one outside the key's subscription */
+  async function findSite(queries: Queries, caller: Caller, { id, subscriptionId }: SiteRef) {
+    const [row] = await queries
+      .select({ site: sites, subscription: subscriptions })
+      .from(sites)
+      .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
+      .where(eq(sites.id, id))
+    if (!row) throw new AppError('not_found', 'No such site')
+    const { subscription } = row
+    const resource = { name: 'site', subscriptionId: subscription.id, ownerId: subscription.userId } as const
+    await scope.requireVisible(queries, caller, resource, subscriptionId)
+    return row
+  }
+
+  /** @throws AppError what `findSite` throws, and `conflict` for a site that takes no deployments as things are */
+  async function findDeployable(queries: Queries, caller: Caller, ref: SiteRef) {
+    const found = await findSite(queries, caller, ref)
+    if (found.subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
+    if (found.site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
+    if (serving.current().driver === null) {
+      throw new AppError(
+        'conflict',
+        'This server does not serve sites; its operator can switch that on with NCP_SITES_PORT',
+      )
+    }
+    await requireFewWaiting(queries, found.subscription)
+    return found
+  }
+
+  async function requireFewWaiting(queries: Queries, { id }: Subscription): Promise<void> {
+    const { waiting } = await one(
+      queries
+        .select({ waiting: count() })
+        .from(deployments)
+        .innerJoin(sites, eq(sites.id, deployments.siteId))
+        .where(and(eq(sites.subscriptionId, id), eq(deployments.status, 'unpacking'))),
+    )
+    if (waiting < limits.waiting) return
+    throw new AppError('conflict', `${limits.waiting} deployments of this subscription wait to be unpacked already`)
+  }
+
+  async function insert(tx: Queries, caller: Caller, siteId: number, archive: Archive, wanted: NewDeployment) {
+    const [newest] = await tx
+      .select({ number: deployments.number })
+      .from(deployments)
+      .where(eq(deployments.siteId, siteId))
+      .orderBy(desc(deployments.number))
+      .limit(1)
+    return one(
+      tx
+        .insert(deployments)
+        .values({
+          siteId,
+          number: (newest?.number ?? 0) + 1,
+          status: 'unpacking',
+          sha256: archive.sha256,
+          archiveBytes: archive.bytes,
+          ...wanted,
+          createdBy: caller.userId,
+          createdAt: clock.now(),
+        })
+        .returning(),
+    )
+  }
+
+  return {
+    /** @throws AppError `not_found`, `forbidden` */
+    async requireSite(caller: Caller, ref: SiteRef): Promise<void> {
+      await findSite(store.read, caller, ref)
+    },
+
+    /** @throws AppError `not_found`, `forbidden` */
+    async find(caller: Caller, ref: SiteRef, id: number): Promise<Deployment> {
+      const { site } = await findSite(store.read, caller, ref)
+      const [found] = await store.read
+        .select()
+        .from(deployments)
+        .where(and(eq(deployments.id, id), eq(deployments.siteId, site.id)))
+      if (!found) throw new AppError('not_found', 'No such deployment of this site')
+      return found
+    },
+
+    /** Newest first. @throws AppError `not_found`, `forbidden` */
+    async list(caller: Caller, ref: SiteRef, page: PageRequest): Promise<Page<Deployment>> {
+      const { site } = await findSite(store.read, caller, ref)
+      return readPage(store, page, async (afterId, wanted) =>
+        pieceOf(
+          await store.read
+            .select()
+            .from(deployments)
+            .where(and(eq(deployments.siteId, site.id), afterId === 0 ? undefined : lt(deployments.id, afterId)))
+            // In the order of ids too, and of an index of the site.
+            .orderBy(desc(deployments.number))
+            .limit(wanted),
+          wanted,
+        ),
+      )
+    },
+
+    /**
+     * Receives an archive once rights and room have been asked for, and removes it unless `work` has made a deployment of it.
+     *
+     * @param sha256 what the client says that it sends; undefined if it does not say
+     * @throws AppError `not_found`, `forbidden`, `conflict`, `rate_limited`, `unavailable`, `validation_error`
+     */
+    async receive<Result>(
+      caller: Caller,
+      ref: SiteRef,
+      { length, chunks, sha256 }: { length: number; chunks: AsyncIterable<Uint8Array>; sha256: string | undefined },
+      work: (archive: Archive) => Promise<Result>,
+    ): Promise<Result> {
+      const { subscription } = await findDeployable(store.read, caller, ref)
+      return room.within(subscription.id, length, async () => {
+        const archive = await archives.receive(chunks)
+        try {
+          if (sha256 !== undefined && sha256 !== archive.sha256) {
+            throw new AppError('validation_error', 'X-Content-SHA256: is not the digest of the body that arrived')
+          }
+          return await work(archive)
+        } finally {
+          await archives.discard(archive)
+        }
+      })
+    },
+
+    /** @throws AppError `not_found`, `forbidden`, `conflict` */
+    async create(
+      caller: Caller,
+      ref: SiteRef,
+      archive: Archive,
+      wanted: NewDeployment,
+      conclude?: Conclude<Deployment>,
+    ): Promise<Deployment> {
+      return archives.place(archive, (rename) =>
+        writeAs(caller, async (tx, caller) => {
+          const { site, subscription } = await findDeployable(tx, caller, ref)
+          const created = await insert(tx, caller, site.id, archive, wanted)
+          const { id, number, createdAt: at } = created
+          await desired.announce(tx, site.subscriptionId)
+          await recordEvent(tx, { site, kind: 'deployment.created', details: { deploymentId: id, number }, at })
+          await audit(tx, caller, {
+            action: 'deployment.create',
+            accountId: subscription.userId,
+            target: { type: 'deployment', id },
+            details: { siteId: site.id, number, sha256: archive.sha256, archiveBytes: archive.bytes },
+          })
+          await conclude?.(tx, created)
+          // Last: whatever fails before it leaves the archive to be discarded.
+          rename(id)
+          return created
+        }),
+      )
+    },
+
+    /** Removes the archives that no node has to unpack. */
+    removeArchives: () =>
+      archives.removeOthers(async (id) => {
+        const [row] = await store.read
+          .select({ status: deployments.status })
+          .from(deployments)
+          .where(eq(deployments.id, id))
+        return row?.status === 'unpacking'
+      }),
+
+    /** Resolves when no upload is under way. */
+    idle: room.idle,
+  }
+}

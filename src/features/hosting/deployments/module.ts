@@ -1,0 +1,65 @@
+/** Deployments: archives that customers upload, for nodes to unpack and serve. */
+import type { Module } from '../../../module.ts'
+import type { Platform } from '../../../platform.ts'
+import { diskSpace } from '../../../system/disk-space.ts'
+import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { RecordEvent } from '../sites/events.ts'
+import type { Serving } from '../sites/serving.ts'
+import type { SubscriptionScope } from '../subscriptions/scope.ts'
+import { createArchives } from './archives.ts'
+import { createDeployments } from './deployments.ts'
+import { LIMITS } from './limits.ts'
+import { createUploadRoom } from './room.ts'
+import { deploymentRoutes } from './routes.ts'
+
+export type DeploymentsNeeds = Platform & {
+  audit: RecordAudit
+  writeAs: WriteAs
+  subscriptionScope: SubscriptionScope
+  serving: Serving
+  recordSiteEvent: RecordEvent
+}
+
+const HOUR_MS = 60 * 60 * 1000
+
+export function deploymentsModule(needs: DeploymentsNeeds) {
+  const { store, clock, paths, config, storageLog, audit, writeAs, subscriptionScope, serving, recordSiteEvent } = needs
+  const archives = createArchives(paths.siteArchives)
+  const room = createUploadRoom({
+    limits: LIMITS,
+    readFreeBytes: async () => (await diskSpace(config.data)).freeBytes,
+  })
+  const deployments = createDeployments({
+    store,
+    clock,
+    audit,
+    writeAs,
+    scope: subscriptionScope,
+    serving,
+    recordEvent: recordSiteEvent,
+    archives,
+    room,
+    limits: LIMITS,
+  })
+  return {
+    services: {
+      deployments,
+      /** For nodes. */
+      unpackLimits: LIMITS.unpack,
+      /** At the start of the panel: what a crash left of uploads, and archives that nobody has to unpack. */
+      async removeLeftArchives(): Promise<void> {
+        await archives.removeUnfinished()
+        await deployments.removeArchives()
+      },
+    },
+    routes: ({ guard, answerOnce, receiveUpload }) => [
+      deploymentRoutes({ guard, deployments, answerOnce, receiveUpload }),
+    ],
+    tasks: [
+      { everyMs: HOUR_MS, run: deployments.removeArchives, log: storageLog, failure: 'unused archives not deleted' },
+    ],
+    /** The listener has cut their connections by now. */
+    close: deployments.idle,
+  } satisfies Module
+}

@@ -1,0 +1,116 @@
+/** `/sites/:id/deployments`: what a site serves, uploaded as an archive. */
+import { Elysia, t } from 'elysia'
+import { representPage, sendPage, sendResource } from '../../../http/conditional.ts'
+import type { Guard } from '../../../http/guard.ts'
+import type { AnswerOnce } from '../../../http/idempotency/answer-once.ts'
+import { type Call, operation } from '../../../http/operation.ts'
+import { pageOfQuery, pageQuery } from '../../../http/page.ts'
+import { closed, toInteger } from '../../../http/schema.ts'
+import type { ReceiveUpload } from '../../../http/upload.ts'
+import type { Deployments } from './deployments.ts'
+import { LIMITS } from './limits.ts'
+import {
+  DeploymentModel,
+  deploymentParams,
+  deploymentQuery,
+  newDeploymentQuery,
+  readDigest,
+  siteParams,
+  toDeployment,
+  toNewDeployment,
+  toSiteRef,
+} from './model.ts'
+
+const tag = 'Deployments'
+
+const operations = {
+  listDeployments: operation('user', {
+    id: 'listDeployments',
+    summary: 'List the deployments of a site, newest first',
+    description: 'The five newest that can be served are kept, the active one, and the last 20 that failed.',
+    scope: 'deployments:read',
+    keepsToSubscription: true,
+    tag,
+    params: siteParams,
+    query: closed({ ...deploymentQuery, ...pageQuery }),
+    paged: true,
+    data: t.Array(DeploymentModel),
+    errors: ['forbidden', 'not_found'],
+  }),
+  createDeployment: operation('user', {
+    id: 'createDeployment',
+    summary: 'Deploy an archive to a site',
+    description:
+      'Send the archive itself as the body, such as with `curl --data-binary @site.tar.gz`; the media type does not matter. It is unpacked beside what is served, and takes its place when all of it is there. If that fails, what was served stays. A subscription may have two uploads at a time; at least 64 KiB must arrive every 30 seconds.',
+    scope: 'deployments:write',
+    keepsToSubscription: true,
+    tag,
+    params: siteParams,
+    query: closed(newDeploymentQuery),
+    upload: { description: 'A `.tar.gz` or `.tar` archive', maxBytes: LIMITS.archiveBytes },
+    idempotent: true,
+    status: 201,
+    data: DeploymentModel,
+    message: 'Deployment created',
+    errors: ['forbidden', 'not_found', 'conflict'],
+  }),
+  getDeployment: operation('user', {
+    id: 'getDeployment',
+    summary: 'Show a deployment',
+    scope: 'deployments:read',
+    keepsToSubscription: true,
+    tag,
+    params: deploymentParams,
+    query: closed(deploymentQuery),
+    conditional: true,
+    data: DeploymentModel,
+    errors: ['forbidden', 'not_found'],
+  }),
+}
+
+export type DeploymentRoutesOptions = {
+  guard: Guard
+  deployments: Deployments
+  answerOnce: AnswerOnce
+  receiveUpload: ReceiveUpload
+}
+
+export function deploymentRoutes(options: DeploymentRoutesOptions) {
+  const { guard, deployments, answerOnce, receiveUpload } = options
+
+  async function listDeployments({ caller, params, query, context }: Call<typeof operations.listDeployments>) {
+    const page = await deployments.list(caller, toSiteRef(params, query), pageOfQuery(query))
+    return sendPage(context, query, representPage(page, toDeployment))
+  }
+
+  async function createDeployment({ caller, params, query, context }: Call<typeof operations.createDeployment>) {
+    const ref = toSiteRef(params, query)
+    return receiveUpload(context, { maxBytes: LIMITS.archiveBytes }, async ({ length, chunks }) => {
+      const sha256 = readDigest(context.request.headers)
+      return deployments.receive(caller, ref, { length, chunks, sha256 }, (archive) =>
+        answerOnce(
+          operations.createDeployment,
+          // The digest stands for the body.
+          { caller, context, query, body: archive.sha256 },
+          (conclude) => deployments.create(caller, ref, archive, toNewDeployment(query), conclude),
+          {
+            toData: toDeployment,
+            requireVisible: () => deployments.requireSite(caller, ref),
+          },
+        ),
+      )
+    })
+  }
+
+  const getDeployment = async ({ caller, params, query, context }: Call<typeof operations.getDeployment>) =>
+    sendResource(
+      context,
+      toDeployment(await deployments.find(caller, toSiteRef(params, query), toInteger(params.deployment_id))),
+    )
+
+  return new Elysia({ prefix: '/sites' })
+    .use(guard)
+    .get('/:id/deployments', listDeployments, operations.listDeployments)
+    .post('/:id/deployments', createDeployment, operations.createDeployment)
+    .get('/:id/deployments/:deployment_id', getDeployment, operations.getDeployment)
+}
