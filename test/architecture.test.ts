@@ -239,7 +239,8 @@ const otherReaders: Record<string, string> = {
   'features/hosting/deployments/deployments.ts sites': 'whether it takes a deployment',
   'features/hosting/deployments/deployments.ts subscriptions': 'whose site it is, in one statement with it',
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
-  'features/hosting/sites/sites.ts deployments': 'whether a node has anything of a site',
+  'features/hosting/sites/deployed.ts deployments':
+    'whether a node has anything of a site, and whether one is on its way',
   'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
   'features/hosting/sites/zones.ts subscriptions': 'whose sites are above and below a name',
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',

@@ -77,9 +77,11 @@ ${sitesPort === undefined ? '' : siteLines(curl, api, key, sitesPort)}`
 /** curl gets the name as a header: not every resolver knows names below localhost. */
 function siteLines(curl: string, api: string, key: string, port: number): string {
   const asDemo = `-H 'Authorization: Bearer ${key}'`
-  return `Create a site, wait until it is served, and fetch it:
+  return `Create a site, deploy a page to it, wait until that is served, and fetch it:
   NAME=site-$(date +%s).localhost
   ID=$(${curl} ${api}/sites ${asDemo} -H 'Content-Type: application/json' -d '{"domain":"'$NAME'"}' | sed 's/.*"data":{"id":\\([0-9]*\\).*/\\1/')
+  DIR=$(mktemp -d) && echo "<h1>Hello from $NAME</h1>" > $DIR/index.html
+  tar -cz -C $DIR . | ${curl} ${api}/sites/$ID/deployments ${asDemo} --data-binary @-
   ${curl} "${api}/sites/$ID?wait=observed" ${asDemo}
   curl -s http://localhost:${port} -H "Host: $NAME"
 Open a site in a browser: http://${OPEN_SITE}:${port}

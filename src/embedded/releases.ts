@@ -12,7 +12,7 @@ import type { SiteFiles } from './site-files.ts'
 /** What unpacking comes to; see `unpack/result.ts`. */
 export type Unpacked =
   | { ok: true; files: number; bytes: number }
-  | { ok: false; code: string; message: string; detail?: string }
+  | { ok: false; code: string; entry: string | null; line: number | null; message: string; detail?: string }
 
 /** Unpacks the archive behind a descriptor into an empty directory, by the rules of `ncp unpack`. */
 export type Unpack = (archive: number, release: string, signal: AbortSignal) => Promise<Unpacked>
@@ -68,7 +68,8 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
       if (signal.aborted) return undefined
       if (!result.ok) {
         if (result.detail !== undefined) log.error({ site_id: siteId, number, detail: result.detail }, result.message)
-        return { ...subject, state: 'failed', failure: failureOf(result.code, result.message) }
+        const { code, message, entry, line } = result
+        return { ...subject, state: 'failed', failure: { ...failureOf(code, message), entry, line } }
       }
       await files.finishRelease(siteId, number, unfinished)
       return { ...subject, state: 'ready', files: result.files, bytes: result.bytes }

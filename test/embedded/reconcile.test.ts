@@ -87,6 +87,14 @@ describe('a deployment', () => {
     await until('the archive is gone', () => readdirSync(join(panel.data, 'sites/archives')).length === 0)
   })
 
+  test('is what a request that waits gets, once it is served', async () => {
+    const site = await create()
+    await observed(site)
+    const id = await deploy(site, archiveOf({ 'index.html': 'waited for' }), 1)
+    expect(await observed(site)).toMatchObject({ status: 'active', current_deployment_id: id })
+    expect(await pageOf(site.domain)).toEqual([200, 'waited for'])
+  })
+
   test('with a directory public serves that one and nothing beside it', async () => {
     const site = await create()
     const id = await deploy(site, archiveOf({ 'public/index.html': 'shown', 'secret.txt': 'hidden' }), 1)

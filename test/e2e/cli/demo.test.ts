@@ -32,7 +32,7 @@ type Lines = [login: string, create: string, list: string, ...site: string[]]
 async function pasteable(): Promise<Lines> {
   const text = await until('the curl lines', () => /^Log in:\n[\s\S]+^Open a site.*\n/m.exec(panel.stdout())?.[0])
   const lines = text.split('\n').filter((line) => line.startsWith('  '))
-  expect(lines).toHaveLength(7)
+  expect(lines).toHaveLength(9)
   return lines as Lines
 }
 
@@ -94,11 +94,11 @@ test('creates one customer with two subscriptions, six sites and one key, and an
   expect(users.map(({ email }) => email)).toEqual(['admin@localhost', 'demo@example.com'])
 })
 
-test('prints lines that create a site and fetch it, and where to see one', async () => {
+test('prints lines that create a site, deploy to it and fetch it, and where to see one', async () => {
   const [, , , ...lines] = await pasteable()
   const page = await bash(lines.join('\n'))
   expect(page).toContain('"status":"active"')
-  expect(page).toMatch(/<b>site-\d+\.localhost<\/b> is set up/)
+  expect(page).toMatch(/<h1>Hello from site-\d+\.localhost<\/h1>/)
   const [, url = ''] = /^Open a site in a browser: (http:\/\/demo\.localhost:\d+)$/m.exec(panel.stdout()) ?? []
   const { host, port } = new URL(url)
   const response = await fetch(`http://localhost:${port}`, { headers: { host } })

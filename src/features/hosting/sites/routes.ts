@@ -70,7 +70,8 @@ const operations = {
   getSite: operation('user', {
     id: 'getSite',
     summary: 'Show a site',
-    description: 'A script that has changed a site waits with `wait=observed` until the change is served.',
+    description:
+      'A script that has changed a site, or deployed to it, waits with `wait=observed` until that is served.',
     scope: 'sites:read',
     keepsToSubscription: true,
     tag,

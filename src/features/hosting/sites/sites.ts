@@ -9,11 +9,12 @@ import type { Precondition } from '../../../core/precondition.ts'
 import type { CommitSignal } from '../../../db/commit-signal.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
-import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
+import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
+import { isDeploying, isUnseen } from './deployed.ts'
 import { listEvents, recordEvent, type SiteEvent } from './events.ts'
 import { requireActive, requireRoom } from './limit.ts'
 import { listSites } from './list.ts'
@@ -138,7 +139,11 @@ export function createSites(options: SitesOptions) {
      */
     findObserved: (caller: Caller, ref: SiteRef, patienceMs: number): Promise<Site> =>
       waitUntilObserved(
-        () => readAs(caller, async (queries, caller) => (await findVisible(caller, ref, queries)).site),
+        () =>
+          readAs(caller, async (queries, caller) => {
+            const { site } = await findVisible(caller, ref, queries)
+            return { ...site, isDeploying: await isDeploying(queries, site.id) }
+          }),
         patienceMs,
       ),
 
@@ -276,15 +281,4 @@ export function createSites(options: SitesOptions) {
       })
     },
   }
-}
-
-/** Whether no node has reported on a site, and none has anything to unpack for it. */
-async function isUnseen(tx: Queries, site: Site): Promise<boolean> {
-  if (site.observedGeneration > 0) return false
-  const [deployment] = await tx
-    .select({ id: deployments.id })
-    .from(deployments)
-    .where(eq(deployments.siteId, site.id))
-    .limit(1)
-  return deployment === undefined
 }

@@ -4,7 +4,7 @@ import type { CommitSignal } from '../../../db/commit-signal.ts'
 /** Requests that wait at a time; each reads again at every commit. One more is answered at once, as if its time were up. */
 const MOST_WAITING = 100
 
-export type Observable = { generation: number; observedGeneration: number; isDeleting: boolean }
+export type Observable = { generation: number; observedGeneration: number; isDeleting: boolean; isDeploying: boolean }
 
 export function createWaitUntilObserved(commits: CommitSignal) {
   let waiting = 0
@@ -25,7 +25,7 @@ export function createWaitUntilObserved(commits: CommitSignal) {
       for (;;) {
         const change = commits.next(patience)
         const site = await read()
-        const isObserved = !site.isDeleting && site.observedGeneration >= site.generation
+        const isObserved = !site.isDeleting && !site.isDeploying && site.observedGeneration >= site.generation
         if (isObserved || patience.aborted || waiting > MOST_WAITING) return site
         await change
       }
