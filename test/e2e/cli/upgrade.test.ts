@@ -18,6 +18,7 @@ import { run } from '../../../src/cli/run.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 import { checkOut } from '../../harness/checkout.ts'
 import { type Call, canTrace, killBefore, traceChanges } from '../../harness/strace.ts'
+import { until } from '../../harness/until.ts'
 
 setDefaultTimeout(180_000)
 
@@ -100,8 +101,13 @@ async function upgrade(...args: string[]) {
 }
 
 const origin = () => /^ncp listens on ([^,]+),/m.exec(here.read('out'))?.[1] ?? 'nowhere'
-const runningVersion = async () =>
-  Bun.YAML.parse(await (await fetch(`${origin()}/api/docs/openapi.yaml`)).text()) as { info: { version: string } }
+async function runningVersion() {
+  // The service manager is told first, and the terminal then.
+  await until('the address of the panel', () => origin() !== 'nowhere')
+  return Bun.YAML.parse(await (await fetch(`${origin()}/api/docs/openapi.yaml`)).text()) as {
+    info: { version: string }
+  }
+}
 const migrations = () => {
   using database = new Database(here.inData('ncp.db'), { readonly: true })
   return database
