@@ -1,4 +1,5 @@
 /** The port on which this process serves sites. */
+import { inTime } from '../core/in-time.ts'
 import { type ListenerOptions, openListener } from '../tls/listener.ts'
 import type { SiteFetch } from './fetch.ts'
 import { internalError } from './pages.ts'
@@ -34,12 +35,7 @@ export function openSiteListener({ fetch: answer, host, port }: SiteListenerOpti
      */
     async stop(drainMs = 0): Promise<void> {
       retire()
-      let timer: Timer | undefined
-      const patience = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, drainMs)
-      })
-      await Promise.race([drain(), patience])
-      clearTimeout(timer)
+      await inTime(drain(), drainMs)
       await cut()
     },
   }

@@ -1,8 +1,8 @@
 /** Makes what the panel serves equal to what is wanted, again and again, and reports what it sees. */
 import type { Clock } from '../core/clock.ts'
+import { pause } from '../core/pause.ts'
 import type { Log } from '../log/log.ts'
 import type { DesiredSite, DesiredSubscription, Failure, NodeLink, NodeReport, SiteReport } from '../node/protocol.ts'
-import { pause } from './pause.ts'
 import type { Prove } from './prove.ts'
 import type { Releases } from './releases.ts'
 import { createRetries } from './retries.ts'

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { codeOf } from '../core/error-code.ts'
+import { pause } from '../core/pause.ts'
 import { createSemaphore } from '../core/semaphore.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
 import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseReport } from '../node/protocol.ts'
-import { pause } from './pause.ts'
 import type { SiteFiles } from './site-files.ts'
 
 /** What unpacking comes to; see `unpack/result.ts`. */

@@ -1,4 +1,5 @@
 /** Lets a client finish sending before it is refused: most write the whole body before they read the response. */
+import { inTime } from '../core/in-time.ts'
 
 type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }
 
@@ -16,20 +17,12 @@ export async function readAway(reader: Reader): Promise<void> {
   const begunAt = performance.now()
   let bytes = 0
   while (bytes < MAX_BYTES && performance.now() - begunAt < MAX_MS) {
-    const chunk = await orSilence(reader.read())
+    // Where reading fails, there is nothing to wait for.
+    const chunk = await inTime(
+      reader.read().catch(() => undefined),
+      MAX_SILENCE_MS,
+    )
     if (!chunk || chunk.done) return
     bytes += chunk.value?.length ?? 0
   }
-}
-
-/** @returns undefined when nothing comes or reading fails */
-function orSilence<Chunk>(reading: Promise<Chunk>): Promise<Chunk | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, MAX_SILENCE_MS, undefined)
-    const settle = (chunk?: Chunk) => {
-      clearTimeout(timer)
-      resolve(chunk)
-    }
-    reading.then(settle, () => settle())
-  })
 }

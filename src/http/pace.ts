@@ -1,6 +1,7 @@
 /** How fast a body has to arrive: one that trickles would hold its place for hours. */
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
+import { inTime } from '../core/in-time.ts'
 
 /** The least: so many bytes in so many seconds. */
 export const PACE = { bytes: 64 * 1024, seconds: 30 } as const
@@ -21,7 +22,7 @@ export function createPace(clock: Clock) {
       const before = waitedMs
       const begunAt = clock.elapsedMs()
       for (;;) {
-        const chunk = await orLater(reading)
+        const chunk = await inTime(reading, CHECK_MS)
         waitedMs = before + clock.elapsedMs() - begunAt
         if (waitedMs > PACE.seconds * 1000) {
           const rate = `${PACE.bytes / 1024} KiB in ${PACE.seconds} seconds`
@@ -36,16 +37,5 @@ export function createPace(clock: Clock) {
         return chunk
       }
     },
-  }
-}
-
-/** @returns undefined if nothing has come within a second */
-async function orLater<Value>(promise: Promise<Value>): Promise<Value | undefined> {
-  const { promise: later, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(resolve, CHECK_MS, undefined)
-  try {
-    return await Promise.race([promise, later])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,4 +1,5 @@
 /** Stops a panel: no new requests, those in flight finish, pending data is written. */
+import { pause } from '../core/pause.ts'
 import type { Stoppable } from './together.ts'
 
 export type StopOptions = {
@@ -22,16 +23,7 @@ export function createStop({ listener, announce, close, delayMs, drainMs }: Stop
   let isStopping = false
 
   /** @returns after the time, or when patience ends */
-  function wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (patience.signal.aborted) return resolve()
-      const timer = setTimeout(resolve, ms)
-      patience.signal.addEventListener('abort', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
-  }
+  const wait = (ms: number) => pause(ms, patience.signal)
 
   return async function stop(): Promise<boolean> {
     if (isStopping) {

@@ -1,6 +1,7 @@
 /** What a check of `ncp doctor` reports: a finding in one sentence, and what to do next. */
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
+import { inTime } from '../../core/in-time.ts'
 import { explain } from '../explain.ts'
 
 export type Status = 'ok' | 'warning' | 'failed'
@@ -34,15 +35,8 @@ const PATIENCE_MS = 10_000
  * @param next what to do when it does not
  */
 export async function bounded(look: () => Finding[] | Promise<Finding[]>, next: string): Promise<Finding[]> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<Finding[]>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS, [failed(`no answer within ${PATIENCE_MS / 1000} seconds`, next)])
-  })
-  try {
-    return await Promise.race([looked(look), timeout])
-  } finally {
-    clearTimeout(timer)
-  }
+  const findings = await inTime(looked(look), PATIENCE_MS)
+  return findings ?? [failed(`no answer within ${PATIENCE_MS / 1000} seconds`, next)]
 }
 
 async function looked(look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
