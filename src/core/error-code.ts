@@ -6,3 +6,13 @@ export function codeOf(error: unknown): string | undefined {
   const { code } = (cause ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : undefined
 }
+
+/** What `work` gives; undefined where what it is about does not exist. @throws whatever else `work` throws */
+export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -3,7 +3,8 @@ import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Awaitable } from '../core/awaitable.ts'
-import { codeOf } from '../core/error-code.ts'
+import { unlessMissing } from '../core/error-code.ts'
+import { syncAside } from '../system/sync.ts'
 
 const UNFINISHED = '.unpacking-'
 /** Finished or not. */
@@ -113,20 +114,4 @@ async function syncAll(directory: string): Promise<void> {
   await syncPath(directory)
 }
 
-async function syncPath(path: string): Promise<void> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
+const syncPath = (path: string) => syncAside(path, constants.O_RDONLY | constants.O_NOFOLLOW)

@@ -3,8 +3,9 @@ import { createHash, randomUUID } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../../../core/error-code.ts'
+import { codeOf, unlessMissing } from '../../../core/error-code.ts'
 import { AppError } from '../../../core/errors.ts'
+import { syncAside } from '../../../system/sync.ts'
 import { requireArchive, SNIFFED_BYTES } from './archive-type.ts'
 
 export type Archive = {
@@ -83,7 +84,7 @@ export function createArchives(directory: string) {
           placing.add(deploymentId)
           renameSync(path, pathOf(deploymentId))
         })
-        await syncDirectory(directory)
+        await syncAside(directory)
         return result
       } finally {
         if (placed !== undefined) placing.delete(placed)
@@ -114,20 +115,4 @@ const diskFull = new AppError('unavailable', 'The disk of this server is full; t
 
 const isDiskFull = (error: unknown) => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error) ?? '')
 
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
-    throw error
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
-}
+const namesIn = async (directory: string): Promise<string[]> => (await unlessMissing(readdir(directory))) ?? []
