@@ -6,6 +6,7 @@ import { labelOf } from '../config/labels.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import { codeOf } from '../core/error-code.ts'
 import { localHost } from '../core/loopback.ts'
 import type { SiteListener } from '../embedded/listener.ts'
 import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
@@ -154,7 +155,7 @@ function openSites(panel: Panel, demo: boolean): SiteListener | undefined {
   }
 }
 
-const isTaken = (error: unknown) => (error as { code?: unknown }).code === 'EADDRINUSE'
+const isTaken = (error: unknown) => codeOf(error) === 'EADDRINUSE'
 
 /** What the operator can do about it, where Bun names the system call at best. */
 function listenError(
@@ -164,9 +165,10 @@ function listenError(
   label: string,
   portLabel = '--port',
 ): unknown {
-  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
+  const { syscall } = error as { syscall?: unknown }
   if (isTaken(error)) return new Error(`port ${port} is in use; choose another one with ${portLabel}`)
-  if (code === 'EACCES') return new Error(`port ${port} needs a privilege; choose one above 1023 with ${portLabel}`)
+  if (codeOf(error) === 'EACCES')
+    return new Error(`port ${port} needs a privilege; choose one above 1023 with ${portLabel}`)
   // For a name that it cannot resolve Bun gives any code at all.
   if (host !== undefined && syscall === 'listen')
     return new ConfigError([`${label}: is not an address of this machine`])

@@ -23,6 +23,11 @@ export function newToken(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
+/** 256 random bits in hex, after a prefix that tells people and scanners what it is. */
+export function newPrefixedSecret(prefix: string): string {
+  return prefix + randomBytes(SECRET_BYTES).toString('hex')
+}
+
 /** SHA-256 in hex. Enough for a value of 256 random bits; a password needs `passwords.ts`. */
 export function sha256(text: string): string {
   return Bun.SHA256.hash(text, 'hex')

@@ -10,13 +10,18 @@ import { type SendFile, sendInstead } from './send-file.ts'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
 
-export type SiteFiles = {
+export type ServedFiles = {
   /** Absolute real path. */
   root: string
   spa: boolean
 }
 
-export function serveSite(request: Request, url: URL, { root, spa }: SiteFiles, sendFile: SendFile): Awaitable<Reply> {
+export function serveSite(
+  request: Request,
+  url: URL,
+  { root, spa }: ServedFiles,
+  sendFile: SendFile,
+): Awaitable<Reply> {
   const path = readPath(url.pathname)
   if (path === undefined) return badRequest
   if (isWithheld(path)) return missing(root)

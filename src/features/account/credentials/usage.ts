@@ -1,6 +1,7 @@
 /** Records when a key or session was last used, and writes it in batches off the request path. */
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
+import { createLatestTimes } from '../../../core/latest-times.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Credential } from '../../../core/principal.ts'
 import { given, prepare } from '../../../db/statements.ts'
@@ -29,20 +30,8 @@ const setSeen = prepare((tx) =>
 export type Usage = ReturnType<typeof createUsage>
 
 export function createUsage({ store, clock, log }: { store: Store; clock: Clock; log: Log }) {
-  const keys = new Map<number, number>()
-  const seen = new Map<number, number>()
-
-  /** Takes the first of them out. */
-  function take(from: Map<number, number>): [number, number][] {
-    const taken = [...from.entries().take(BATCH)]
-    for (const [id] of taken) from.delete(id)
-    return taken
-  }
-
-  /** Keeps what could not be written for the next time, unless there is something newer. */
-  function putBack(into: Map<number, number>, times: [number, number][]): void {
-    for (const [id, at] of times) if (!into.has(id)) into.set(id, at)
-  }
+  const keys = createLatestTimes()
+  const seen = createLatestTimes()
 
   async function write(): Promise<void> {
     while (keys.size > 0 || seen.size > 0) {
@@ -52,16 +41,16 @@ export function createUsage({ store, clock, log }: { store: Store; clock: Clock;
   }
 
   async function writeSome(): Promise<void> {
-    const keyTimes = take(keys)
-    const sessionTimes = take(seen)
+    const keyTimes = keys.take(BATCH)
+    const sessionTimes = seen.take(BATCH)
     try {
       await store.writeSoon(async (tx) => {
         for (const [id, at] of keyTimes) await setUsed.run(tx, { id, at })
         for (const [id, at] of sessionTimes) await setSeen.run(tx, { id, at })
       })
     } catch (error) {
-      putBack(keys, keyTimes)
-      putBack(seen, sessionTimes)
+      keys.putBack(keyTimes)
+      seen.putBack(sessionTimes)
       throw error
     }
   }

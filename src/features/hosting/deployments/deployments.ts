@@ -62,12 +62,7 @@ export function createDeployments(options: DeploymentsOptions) {
     const found = await findSite(queries, caller, ref)
     if (found.subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
     if (found.site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
-    if (serving.current().driver === null) {
-      throw new AppError(
-        'conflict',
-        'This server does not serve sites; its operator can switch that on with NCP_SITES_PORT',
-      )
-    }
+    serving.requireDriver()
     await requireFewWaiting(queries, found.subscription)
     return found
   }

@@ -1,4 +1,5 @@
 /** Who serves the sites of this installation, and at which URLs. */
+import { AppError } from '../../../core/errors.ts'
 
 export type ServedBy = {
   /** Null where nobody serves them. */
@@ -8,6 +9,8 @@ export type ServedBy = {
   /** The PHP versions that are installed, the newest first. */
   phpVersions: readonly string[]
 }
+
+export const NO_DRIVER = 'This server does not serve sites; its operator can switch that on with NCP_SITES_PORT'
 
 export type Serving = ReturnType<typeof createServing>
 
@@ -21,8 +24,14 @@ export type ServingConfig = {
 export function createServing(config: ServingConfig) {
   let { sitesPort: port } = config
 
+  const current = (): ServedBy => ({ driver: port === undefined ? null : 'embedded', port, phpVersions: [] })
+
   return {
-    current: (): ServedBy => ({ driver: port === undefined ? null : 'embedded', port, phpVersions: [] }),
+    current,
+    /** @throws AppError `conflict` where nothing serves sites */
+    requireDriver(): void {
+      if (current().driver === null) throw new AppError('conflict', NO_DRIVER)
+    },
     /** The port that sites are served on, for a setting of 0. */
     opened(actual: number): void {
       port = actual

@@ -1,6 +1,6 @@
 /** What a site's status is: observed by its node, never set. */
 import type { Failure } from '../../../node/protocol.ts'
-import type { ServedBy } from './serving.ts'
+import { NO_DRIVER, type ServedBy } from './serving.ts'
 
 export const STATUSES = ['provisioning', 'active', 'suspended', 'disabled', 'failed', 'deleting'] as const
 
@@ -35,5 +35,3 @@ export function statusOf(
     }
   }
 }
-
-const NO_DRIVER = 'This server does not serve sites; its operator can switch that on with NCP_SITES_PORT'

@@ -1,13 +1,11 @@
 /** The token of a node: `ncpn_` and 32 random bytes in hex. */
-import { randomBytes } from 'node:crypto'
-import { sha256 } from '../../../crypto/secret.ts'
+import { newPrefixedSecret, sha256 } from '../../../crypto/secret.ts'
 
-const SECRET_BYTES = 32
 const TOKEN = /^ncpn_[0-9a-f]{64}$/
 
 /** @returns the token, to be shown once, and what is stored of it */
 export function newNodeToken(): { token: string; tokenHash: string } {
-  const token = `ncpn_${randomBytes(SECRET_BYTES).toString('hex')}`
+  const token = newPrefixedSecret('ncpn_')
   return { token, tokenHash: sha256(token) }
 }
 

@@ -2,24 +2,24 @@
 import { eq } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { createLatestTimes } from '../../../core/latest-times.ts'
 import { nodes } from '../../../db/tables.ts'
 import { createSingleFlight } from '../../../jobs/single-flight.ts'
 import type { Log } from '../../../log/log.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 
 export function createNodeUsage({ writeSoonAs, clock, log }: { writeSoonAs: WriteAs; clock: Clock; log: Log }) {
-  const seen = new Map<number, number>()
+  const seen = createLatestTimes()
 
   async function write(): Promise<void> {
     if (seen.size === 0) return
-    const times = [...seen]
-    seen.clear()
+    const times = seen.take(seen.size)
     try {
       await writeSoonAs(panelItself, async (tx) => {
         for (const [id, lastSeenAt] of times) await tx.update(nodes).set({ lastSeenAt }).where(eq(nodes.id, id))
       })
     } catch (error) {
-      for (const [id, at] of times) if (!seen.has(id)) seen.set(id, at)
+      seen.putBack(times)
       throw error
     }
   }
