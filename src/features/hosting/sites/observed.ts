@@ -6,7 +6,7 @@ import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries } from '../../../db/store.ts'
 import { deployments, sites } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
-import type { NodeReport, ReleaseReport, SiteReport } from '../../../node/protocol.ts'
+import type { Failure, NodeReport, ReleaseReport, SiteReport } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import { type EventKind, recordEvent } from './events.ts'
 import { forgetOldDeployments } from './old-deployments.ts'
@@ -50,8 +50,11 @@ export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
     const failure = report.state === 'failed' ? JSON.stringify(report.failure) : null
     const documentRoot = report.state === 'failed' ? row.documentRoot : report.documentRoot
     const { id, observed, observedGeneration } = row
-    const isNew = observed !== report.state || observedGeneration !== report.generation || row.failure !== failure
-    if (!isNew && row.documentRoot === documentRoot) return
+    const isNew =
+      observed !== report.state ||
+      observedGeneration !== report.generation ||
+      withoutTime(row.failure) !== withoutTime(failure)
+    if (!isNew && row.failure === failure && row.documentRoot === documentRoot) return
     await tx
       .update(sites)
       .set({ observed: report.state, observedGeneration: report.generation, failure, documentRoot })
@@ -154,4 +157,11 @@ export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
     await inBatches(report.releases, (tx, one) => takeRelease(tx, nodeId, one))
     await inBatches(report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
   }
+}
+
+/** A failure but for the time of the next attempt, which each attempt moves. */
+function withoutTime(failure: string | null): string | null {
+  if (failure === null) return null
+  const { retryAt: _, ...rest }: Failure = JSON.parse(failure)
+  return JSON.stringify(rest)
 }

@@ -108,6 +108,23 @@ describe('what a node reports', () => {
     expect(await eventsOf(site)).toHaveLength(2)
   })
 
+  test('of a failure that is tried again moves the time of the next attempt, and is one event until something else fails', async () => {
+    const site = await create()
+    const failure = { code: 'server_error', message: 'It could not be served', retryable: true }
+    const failed = (retryAt: number, rest: object = {}) =>
+      report(site, 1, { state: 'failed', failure: { ...failure, retryAt, ...rest } })
+    await failed(1000)
+    await failed(3000)
+    await failed(7000)
+    expect(await show(site)).toMatchObject({ status: 'failed', failure: { retry_at: '1970-01-01T00:00:07.000Z' } })
+    const kinds = async () => (await eventsOf(site)).map(({ kind }) => kind)
+    expect(await kinds()).toEqual(['site.created', 'site.failed'])
+    await failed(9000, { code: 'disk_full' })
+    await report(site, 1)
+    await failed(9000, { code: 'disk_full' })
+    expect(await kinds()).toEqual(['site.created', 'site.failed', 'site.failed', 'site.active', 'site.failed'])
+  })
+
   test('about a site of another subscription changes nothing', async () => {
     const bob = await panel.customer()
     const other = await panel.subscription(bob.id)
