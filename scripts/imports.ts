@@ -15,7 +15,7 @@ export const layers = ['core', 'technical', 'service', 'http', 'routes', 'module
 export type Layer = (typeof layers)[number]
 
 const technical = new Set(
-  'backup config crypto data-directory.ts db jobs limiter log mail metrics node settings system threads.ts unpack'.split(
+  'agent backup config crypto data-directory.ts db jobs limiter log mail metrics node settings system threads.ts unpack'.split(
     ' ',
   ),
 )
@@ -68,6 +68,7 @@ export const rooms = [
   'settings',
   'backup',
   'unpack',
+  'agent',
   'http',
   'docs',
   'tls',
