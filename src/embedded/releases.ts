@@ -1,6 +1,7 @@
 /** Unpacks the archives that are wanted, each beside what is served, and reports what became of them. */
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
 import { codeOf } from '../core/error-code.ts'
 import { pause } from '../core/pause.ts'
 import { createSemaphore } from '../core/semaphore.ts'
@@ -28,6 +29,8 @@ export type ReleasesOptions = {
 
 type Job = {
   siteId: number
+  /** As it was told last: the site may change while the archive is unpacked. */
+  wanted: DesiredRelease
   cut: AbortController
   /** Undefined before its first turn. */
   working: Promise<void> | undefined
@@ -49,7 +52,9 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
   /** By subscription: settles with the last of those that wait for each other. */
   const newest = new Map<number, Promise<void>>()
 
-  async function make(siteId: number, wanted: DesiredRelease, signal: AbortSignal): Promise<ReleaseReport | undefined> {
+  async function make(job: Job): Promise<ReleaseReport | undefined> {
+    const { siteId, wanted, cut } = job
+    const { signal } = cut
     const { deploymentId, number } = wanted
     const subject = { siteId, deploymentId }
     let archive: FileHandle
@@ -62,7 +67,8 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
     try {
       if (!(await isWanted(archive, wanted))) return { ...subject, state: 'failed', failure: damagedArchive }
       const unfinished = await files.beginRelease(siteId, number)
-      const result = await unpack(archive.fd, unfinished, signal)
+      const unpacked = await unpack(archive.fd, unfinished, signal)
+      const result = unpacked.ok ? await withPublicDir(unpacked, unfinished, job.wanted) : unpacked
       if (signal.aborted || !result.ok) await files.abandonRelease(unfinished)
       // It is unpacked again at the next start, or never, when its site is being deleted.
       if (signal.aborted) return undefined
@@ -78,13 +84,20 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
     }
   }
 
-  async function makeAndReport(siteId: number, wanted: DesiredRelease, signal: AbortSignal): Promise<void> {
-    const report = signal.aborted ? undefined : await make(siteId, wanted, signal)
+  /** Refused here, a release leaves the one that is served in its place. */
+  async function withPublicDir(unpacked: Unpacked, release: string, { publicDir }: DesiredRelease): Promise<Unpacked> {
+    if (publicDir === null || (await files.isDirectory(join(release, publicDir)))) return unpacked
+    const message = `The archive has no directory ${publicDir}, which is the public_dir of the site`
+    return { ok: false, code: 'public_dir_missing', entry: null, line: null, message }
+  }
+
+  async function makeAndReport(job: Job): Promise<void> {
+    const report = job.cut.signal.aborted ? undefined : await make(job)
     if (!report) return
     await link.report({ sites: [], releases: [report], removedSubscriptions: [] })
     // A power cut may undo the report: then it is unpacked again.
     await durable()
-    await files.removeArchive(wanted.deploymentId)
+    await files.removeArchive(job.wanted.deploymentId)
   }
 
   /** One at a time for each subscription, and a few in all. */
@@ -101,25 +114,25 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
   }
 
   /** Tries again until it is done or cut. */
-  async function persist(subscriptionId: number, job: Job, wanted: DesiredRelease): Promise<void> {
+  async function persist(subscriptionId: number, job: Job): Promise<void> {
     const { siteId, cut } = job
     for (let failures = 1; !cut.signal.aborted; failures++) {
       try {
         return await inTurn(subscriptionId, () => {
-          job.working = makeAndReport(siteId, wanted, cut.signal)
+          job.working = makeAndReport(job)
           return job.working
         })
       } catch (err) {
-        log.error({ err, site_id: siteId, number: wanted.number }, 'a deployment could not be unpacked')
+        log.error({ err, site_id: siteId, number: job.wanted.number }, 'a deployment could not be unpacked')
         await pause(delayAfter(BACKOFF, failures), cut.signal)
       }
     }
   }
 
   function begin(subscriptionId: number, siteId: number, wanted: DesiredRelease): void {
-    const job: Job = { siteId, cut: new AbortController(), working: undefined }
+    const job: Job = { siteId, wanted, cut: new AbortController(), working: undefined }
     underWay.set(wanted.deploymentId, job)
-    void persist(subscriptionId, job, wanted).finally(() => {
+    void persist(subscriptionId, job).finally(() => {
       if (underWay.get(wanted.deploymentId) === job) underWay.delete(wanted.deploymentId)
     })
   }
@@ -138,7 +151,11 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
       for (const [deploymentId, { siteId, cut }] of underWay) {
         if (siteId === id && !wanted.has(deploymentId)) cut.abort()
       }
-      for (const one of toUnpack) if (!underWay.has(one.deploymentId)) begin(subscriptionId, id, one)
+      for (const one of toUnpack) {
+        const job = underWay.get(one.deploymentId)
+        if (job) job.wanted = one
+        else begin(subscriptionId, id, one)
+      }
     },
 
     /** Stops unpacking for a site that is being deleted. */

@@ -41,6 +41,8 @@ export type DesiredRelease = {
   /** Of the archive, in hex. */
   sha256: string
   archiveBytes: number
+  /** A directory that it must have, since its site is to serve that once it is unpacked; null if none is named. */
+  publicDir: string | null
 }
 
 /** Why a site is not served, or a release not unpacked, in words for its customer. */

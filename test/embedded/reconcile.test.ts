@@ -118,6 +118,26 @@ describe('a deployment', () => {
     await until('the archive is gone', () => readdirSync(join(panel.data, 'sites/archives')).length === 0)
   })
 
+  test('without the directory that its site serves is refused, and the one before it stays served', async () => {
+    const site = await create({ public_dir: 'web' })
+    const good = await deploy(site, archiveOf({ 'web/index.html': 'good' }), 1)
+    expect(await deployed(good)).toBe('active')
+    for (const [number, files] of [{ 'index.html': 'x' }, { web: 'a file' }, { 'web2/index.html': 'x' }].entries()) {
+      const bad = await deploy(site, archiveOf(files), number + 2)
+      expect(await deployed(bad)).toBe('failed')
+      expect((await panel.get(`/sites/${site.id}/deployments/${bad}`, ada.token)).data).toMatchObject({
+        failure: {
+          code: 'public_dir_missing',
+          message: 'The archive has no directory web, which is the public_dir of the site',
+          entry: null,
+        },
+      })
+    }
+    expect(await observed(site)).toMatchObject({ status: 'active', failure: null, current_deployment_id: good })
+    expect(await pageOf(site.domain)).toEqual([200, 'good'])
+    expect(readdirSync(join(directoryOf(site), 'releases'))).toEqual(['1'])
+  })
+
   test('whose archive is not the one that was uploaded is refused', async () => {
     const site = await create()
     const id = await panel.services.writeAs(panelItself, async (tx) => {
@@ -203,9 +223,10 @@ describe('a change', () => {
 test('a suspended subscription’s sites are 503, whatever else is wrong with them, and come back', async () => {
   const good = await create()
   await deployed(await deploy(good, archiveOf({ 'index.html': 'good' }), 1))
-  const broken = await create({ public_dir: 'nowhere' })
-  await deploy(broken, archiveOf({ 'index.html': 'x' }), 1)
-  while ((await observed(broken)).status !== 'failed') await panel.services.commits.next(AbortSignal.timeout(100))
+  const broken = await create()
+  await deployed(await deploy(broken, archiveOf({ 'index.html': 'x' }), 1))
+  await change(broken, { public_dir: 'nowhere' })
+  expect(await observed(broken)).toMatchObject({ status: 'failed' })
   await suspended('suspended')
   for (const site of [good, broken]) {
     expect(await observed(site)).toMatchObject({ status: 'suspended' })

@@ -83,12 +83,17 @@ async function readReleases(queries: Queries, page: NamedSite[]): Promise<Map<nu
         inArray(deployments.status, ['unpacking', 'ready', 'active', 'superseded']),
       ),
     )
-  for (const { id: deploymentId, siteId, number, status, sha256, archiveBytes } of rows) {
+  const publicDirs = new Map(page.map(({ id, publicDir }) => [id, publicDir]))
+  for (const { id: deploymentId, siteId, number, status, sha256, archiveBytes, activates } of rows) {
     const releases: Releases = bySite.get(siteId) ?? { toUnpack: [], kept: [], numbers: new Map() }
     bySite.set(siteId, releases)
     releases.numbers.set(deploymentId, number)
-    if (status === 'unpacking') releases.toUnpack.push({ deploymentId, number, sha256, archiveBytes })
-    else releases.kept.push(number)
+    if (status !== 'unpacking') {
+      releases.kept.push(number)
+      continue
+    }
+    const publicDir = activates ? (publicDirs.get(siteId) ?? null) : null
+    releases.toUnpack.push({ deploymentId, number, sha256, archiveBytes, publicDir })
   }
   return bySite
 }

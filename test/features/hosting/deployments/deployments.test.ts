@@ -109,12 +109,19 @@ describe('an archive', () => {
 
   test('is told to the node', async () => {
     const place = await newSite()
+    await panel.patch(`/sites/${place.site}`, place.owner.token, { public_dir: 'web' })
     const { data } = await upload(place)
+    const { data: later } = await upload(place, { query: '?activate=false' })
     const { subscriptions } = await panel.services.readDesired(null, 0)
     const site = subscriptions.flatMap(({ sites }) => sites).find(({ id }) => id === place.site)
+    const toUnpack = { sha256: data.sha256, archiveBytes: data.archive_bytes }
     expect(site).toMatchObject({
       release: null,
-      toUnpack: [{ deploymentId: data.id, number: 1, sha256: data.sha256, archiveBytes: data.archive_bytes }],
+      toUnpack: [
+        { ...toUnpack, deploymentId: data.id, number: 1, publicDir: 'web' },
+        // By the time that it is activated, the site may serve another directory.
+        { ...toUnpack, deploymentId: later.id, number: 2, publicDir: null },
+      ],
     })
   })
 })
