@@ -345,10 +345,10 @@ test('files are named in kebab-case, and no folder is a catch-all', () => {
   expect(files.filter((file) => /utils?|helpers?|common|manager|misc/.test(file))).toEqual([])
 })
 
-test('only test/e2e starts the program, a browser or a proxy', () => {
+test('only test/e2e starts the program, a browser, a proxy or a node', () => {
   const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync(root)]
   const starts = (file: string) =>
-    /harness\/(authority|binary|browser|checkout|proxies|strace|terminal)\.ts'/.test(sourceOf(file))
+    /harness\/(authority|binary|browser|checkout|node-machine|proxies|strace|terminal)\.ts'/.test(sourceOf(file))
   expect(tests.filter(starts).length).toBeGreaterThan(30)
   expect(tests.filter((file) => starts(file) && !file.startsWith('test/e2e/'))).toEqual([])
 })

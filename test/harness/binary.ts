@@ -137,7 +137,7 @@ export async function install(prefix = 'ncp-binary-') {
 }
 
 /** @returns what the stream has given up to now */
-function collect(stream: ReadableStream<Uint8Array>): () => string {
+export function collect(stream: ReadableStream<Uint8Array>): () => string {
   let text = ''
   const decoder = new TextDecoder()
   const reading = async () => {
