@@ -8,6 +8,7 @@ import { gate } from './http/gate.ts'
 import { createGuard } from './http/guard.ts'
 import { createResponseHeaders, strictTransport } from './http/headers.ts'
 import { createAnswerOnce } from './http/idempotency/answer-once.ts'
+import { createNodeGuard } from './http/node-guard.ts'
 import { createObserver } from './http/observer.ts'
 import { handOver } from './http/request-context.ts'
 import { createRouteTable } from './http/route-table.ts'
@@ -32,6 +33,7 @@ export function createApp(
   const guard = createGuard({ bodyLimits, recognize: credentials.recognize })
   const described = mount(panel.routes, {
     guard,
+    nodeGuard: createNodeGuard({ bodyLimits, recognize: nodeCredentials.recognize }),
     answerOnce: createAnswerOnce(panel.idempotency),
     receiveUpload: createReceiveUpload({ clock, setIdleTimeout }),
   })
@@ -73,9 +75,9 @@ export function createApp(
 
 /** The routes to describe, for the OpenAPI document without a panel: nothing is opened, and they cannot be called. */
 export function routesToDescribe(): AnyElysia {
-  const guard = createGuard({ bodyLimits: standIn('bodyLimits'), recognize: standIn('recognize') })
   return mount(describedRoutes(), {
-    guard,
+    guard: createGuard({ bodyLimits: standIn('bodyLimits'), recognize: standIn('recognize') }),
+    nodeGuard: createNodeGuard({ bodyLimits: standIn('bodyLimits'), recognize: standIn('recognize') }),
     answerOnce: createAnswerOnce(standIn('idempotency')),
     receiveUpload: standIn('receiveUpload'),
   })

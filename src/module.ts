@@ -2,11 +2,12 @@
 import type { AnyElysia } from 'elysia'
 import type { Guard } from './http/guard.ts'
 import type { AnswerOnce } from './http/idempotency/answer-once.ts'
+import type { NodeGuard } from './http/node-guard.ts'
 import type { ReceiveUpload } from './http/upload.ts'
 import type { Task } from './jobs/task.ts'
 
 /** What a module makes its routes with. */
-export type Http = { guard: Guard; answerOnce: AnswerOnce; receiveUpload: ReceiveUpload }
+export type Http = { guard: Guard; nodeGuard: NodeGuard; answerOnce: AnswerOnce; receiveUpload: ReceiveUpload }
 
 export type Module<Services extends object = object> = {
   /** For modules after it, the command line and tests, under names that no other module gives. */

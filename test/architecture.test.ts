@@ -78,6 +78,7 @@ test('the version of the store is read once per request, by the gate', () => {
     'src/app.ts',
     // Once more for a credential whose request has taken its time to arrive.
     'src/features/account/credentials/credentials.ts',
+    'src/features/operation/nodes/credentials.ts',
     // Outside of requests too, and where what a request wants is not remembered.
     'src/settings/stored.ts',
   ])

@@ -1,6 +1,6 @@
 /** Actors: the user, client or program behind an action, with its credential and origin, for services and the audit log. */
 import { AppError } from './errors.ts'
-import type { Principal } from './principal.ts'
+import type { NodePrincipal, Principal } from './principal.ts'
 import type { Rights } from './rights.ts'
 
 /** Where a request comes from. `group` is what limits count by. */
@@ -12,14 +12,16 @@ export type AuthenticatedUser = Principal & { kind: 'user'; origin: Origin }
 export type Caller = AuthenticatedUser & { rights: Rights }
 /** A client of the API without a credential: at login, or with a token from an email. */
 export type UnauthenticatedClient = { kind: 'unauthenticated'; origin: Origin }
+/** A node with a valid token, which every transaction for it checks again. */
+export type NodeActor = NodePrincipal & { kind: 'node'; origin: Origin }
 /** The person at the server's command line. */
 export type Operator = { kind: 'operator' }
 /** The panel itself, in a task. */
 export type PanelActor = { kind: 'panel' }
 
-export type Actor = Caller | UnauthenticatedClient | Operator | PanelActor
+export type Actor = Caller | UnauthenticatedClient | NodeActor | Operator | PanelActor
 /** The part of an actor that the audit log records. */
-export type AuditedActor = AuthenticatedUser | UnauthenticatedClient | Operator | PanelActor
+export type AuditedActor = AuthenticatedUser | UnauthenticatedClient | NodeActor | Operator | PanelActor
 
 export const operator: Operator = { kind: 'operator' }
 export const panelItself: PanelActor = { kind: 'panel' }

@@ -11,7 +11,9 @@ export type ServedRequest = {
   durationMs: number
   /** Null for a request without a valid credential. */
   userId: number | null
-  credential: 'jwt' | 'api_key' | 'none'
+  credential: 'jwt' | 'api_key' | 'node' | 'none'
+  /** Undefined for a request that no node sent. */
+  nodeId: number | undefined
   /** Why a credential that was sent was not valid. */
   rejected: RejectionReason | undefined
   /** The client's address. */

@@ -14,7 +14,7 @@ const NO_ROUTE = 'none'
 
 export function createObserver({ log, count }: ObserverOptions) {
   return (
-    { request, requestId, startedAt, path, route, principal, rejection, client }: RequestContext,
+    { request, requestId, startedAt, path, route, principal, node, rejection, client }: RequestContext,
     status: number,
   ): void => {
     const durationMs = performance.now() - startedAt
@@ -27,7 +27,8 @@ export function createObserver({ log, count }: ObserverOptions) {
       status,
       durationMs: Math.round(durationMs * 1000) / 1000,
       userId: principal?.userId ?? null,
-      credential: principal?.credential.kind ?? 'none',
+      credential: principal?.credential.kind ?? (node ? 'node' : 'none'),
+      nodeId: node?.nodeId,
       client: client.address,
       rejected: rejection?.reason,
     }

@@ -1,12 +1,12 @@
 /** Describes a route once: for its handler, for the guard and for the OpenAPI document. */
 import type { DocumentDecoration, TSchema } from 'elysia'
-import type { Caller } from '../core/actor.ts'
+import type { Caller, NodeActor } from '../core/actor.ts'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
-import type { NodePrincipal } from '../core/principal.ts'
 import type { Access, Rights } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
 import { bodyOf } from './guard.ts'
+import { bodyOfNode } from './node-guard.ts'
 import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
@@ -98,7 +98,7 @@ export function openOperation<
   Body extends TSchema = TSchema,
 >(description: Description<Query, Params, Body>): Described<Query, Params, Body> {
   return {
-    ...described(description, 'anyone'),
+    ...described(description, bodyOf('anyone')),
     detail: { ...describe(description, []), security: [] },
   }
 }
@@ -125,7 +125,7 @@ export function operation<
     ...(keepsToSubscription ? [] : (['forbidden'] as const)),
   ]
   return {
-    ...described(description, rights),
+    ...described(description, bodyOf(rights)),
     auth: rights,
     // OpenAPI 3.1 lets every kind of security list what it needs, not only OAuth.
     detail: { ...describe(description, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
@@ -133,27 +133,35 @@ export function operation<
 }
 
 /** What the handler of an operation for nodes receives. */
-export type NodeCall<Operation> = OpenCall<Operation> & { node: NodePrincipal }
+export type NodeCall<Operation> = OpenCall<Operation> & { node: NodeActor }
 
 /** For a route that nodes call, with their tokens, and no user. */
 export function nodeOperation<
   Query extends TSchema = Nothing,
   Params extends TSchema = Nothing,
   Body extends TSchema = TSchema,
->(description: Description<Query, Params, Body>): Described<Query, Params, Body> & { node: true } {
+>(
+  description: Description<Query, Params, Body> & {
+    /** The longest body; undefined: as long as a user's may be. */
+    maxBodyBytes?: number
+  },
+): Described<Query, Params, Body> & { node: true } {
   return {
-    ...described(description, 'anyone'),
+    ...described(description, bodyOfNode(description.maxBodyBytes)),
     node: true,
     detail: { ...describe(description, ['not_authenticated', 'forbidden']), security: [{ bearer: [] }] },
   }
 }
 
-function described<Query, Params, Body>(description: Description<Query, Params, Body>, rights: Rights | 'anyone') {
+function described<Query, Params, Body, Elysia>(
+  description: Description<Query, Params, Body>,
+  read: (elysia: Elysia) => Promise<unknown>,
+) {
   const { query = nothing, params, body, message = '', status = 200 } = description
   const hooks = {
     query,
     ...(params !== undefined && { params }),
-    ...(body !== undefined && { body, parse: parserOf(description, rights) }),
+    ...(body !== undefined && { body, parse: parserOf(description, read) }),
     ...(description.upload !== undefined && { parse: 'none' }),
     message,
     status,
@@ -162,9 +170,11 @@ function described<Query, Params, Body>(description: Description<Query, Params, 
   return hooks as Omit<Described<Query, Params, Body>, 'detail'>
 }
 
-function parserOf({ optionalBody }: Description<unknown, unknown, unknown>, rights: Rights | 'anyone') {
-  const read = bodyOf(rights)
-  return optionalBody ? async (elysia: Parameters<typeof read>[0]) => (await read(elysia)) ?? {} : read
+function parserOf<Elysia>(
+  { optionalBody }: Description<unknown, unknown, unknown>,
+  read: (elysia: Elysia) => Promise<unknown>,
+) {
+  return optionalBody ? async (elysia: Elysia) => (await read(elysia)) ?? {} : read
 }
 
 type AnyDescription = Description<unknown, unknown, unknown>

@@ -1,6 +1,6 @@
 /** What the gate learns about a request before routing, for all code behind it. */
 import { Elysia } from 'elysia'
-import type { AuthenticatedUser, Caller, Origin, UnauthenticatedClient } from '../core/actor.ts'
+import type { AuthenticatedUser, Caller, NodeActor, Origin, UnauthenticatedClient } from '../core/actor.ts'
 import type { NodePrincipal, Principal } from '../core/principal.ts'
 import type { Rejection } from '../core/rejection.ts'
 import type { ClientAddress } from '../limiter/address.ts'
@@ -92,8 +92,9 @@ export function unauthenticatedClientOf(context: RequestContext): Unauthenticate
 }
 
 /** The sender of a request, with or without a credential. */
-export function senderOf(context: RequestContext): AuthenticatedUser | UnauthenticatedClient {
-  const { principal } = context
+export function senderOf(context: RequestContext): AuthenticatedUser | NodeActor | UnauthenticatedClient {
+  const { principal, node } = context
+  if (node) return { ...node, kind: 'node', origin: originOf(context) }
   return principal ? { ...principal, kind: 'user', origin: originOf(context) } : unauthenticatedClientOf(context)
 }
 

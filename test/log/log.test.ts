@@ -18,6 +18,7 @@ const served: ServedRequest = {
   durationMs: 1.234,
   userId: 7,
   credential: 'api_key',
+  nodeId: undefined,
   rejected: undefined,
   client: '2001:db8::1',
 }
@@ -42,6 +43,17 @@ const lines = () =>
     .map((line) => JSON.parse(line))
 
 describe('a line', () => {
+  test('names the node that sent a request, and no node for any other', () => {
+    const { log, sink } = open()
+    log.request({ ...served, userId: null, credential: 'node', nodeId: 3 }, 'info')
+    log.request(served, 'info')
+    sink.flush()
+    expect(lines().map(({ credential, nodeId }) => [credential, nodeId])).toEqual([
+      ['node', 3],
+      ['api_key', undefined],
+    ])
+  })
+
   test('is one JSON object with time, level, message and fields', () => {
     open().log.warn({ mail: 3, attempt: 2 }, 'email not sent; it will be tried again')
     expect(lines()).toEqual([

@@ -2,6 +2,8 @@
 import { sql } from 'drizzle-orm'
 import { id, index, integer, table, text, timestamp } from '../columns.ts'
 
+export const CREDENTIAL_KINDS = ['jwt', 'api_key', 'node', 'none', 'operator', 'panel'] as const
+
 /**
  * What happened, in order and for good: triggers in the migration refuse every change, and every deletion but that of
  * the oldest entries, up to the horizon. No foreign keys: an entry outlives what it is about.
@@ -11,10 +13,10 @@ export const auditLog = table(
   {
     id: id(),
     createdAt: timestamp('created_at').notNull(),
-    /** The user who did it; null for a stranger, the command line and the panel itself. */
+    /** The user who did it; null for a stranger, a node, the command line and the panel itself. */
     actorId: integer('actor_id'),
-    credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
-    /** The id of the session or API key. */
+    credentialKind: text('credential_kind', { enum: CREDENTIAL_KINDS }).notNull(),
+    /** The id of the session, API key or node. */
     credentialId: integer('credential_id'),
     address: text(),
     requestId: text('request_id'),
@@ -80,7 +82,7 @@ export const auditSums = table(
     key: text().notNull().unique(),
     accountId: integer('account_id').notNull(),
     actorId: integer('actor_id'),
-    credentialKind: text('credential_kind', { enum: ['jwt', 'api_key', 'none', 'operator', 'panel'] }).notNull(),
+    credentialKind: text('credential_kind', { enum: CREDENTIAL_KINDS }).notNull(),
     credentialId: integer('credential_id'),
     address: text(),
     action: text().notNull(),

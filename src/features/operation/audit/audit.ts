@@ -115,6 +115,9 @@ function describe(actor: AuditedActor) {
   if (actor.kind === 'unauthenticated') {
     return { actorId: null, credentialKind: 'none' as const, credentialId: null, address, requestId }
   }
+  if (actor.kind === 'node') {
+    return { actorId: null, credentialKind: actor.kind, credentialId: actor.nodeId, address, requestId }
+  }
   const { userId, credential } = actor
   const credentialId = credential.kind === 'jwt' ? credential.sessionId : credential.keyId
   return { actorId: userId, credentialKind: credential.kind, credentialId, address, requestId }

@@ -160,6 +160,7 @@ function isFailedProof(error: unknown): error is AppError {
 
 /** What distinguishes incidents: not the request's id, which is always new. */
 function whereabouts(actor: AuditedActor): string {
+  if (actor.kind === 'node') return `node ${actor.nodeId} ${sourceOf(actor)}`
   return actor.kind === 'user' ? `${actor.credential.kind} ${sourceOf(actor)}` : sourceOf(actor)
 }
 

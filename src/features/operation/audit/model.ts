@@ -32,8 +32,8 @@ export const AuditEntryModel = t.Object(
     created_at: timestampOut(),
     actor_id: nullable(idOut()),
     credential_kind: choice(
-      ['jwt', 'api_key', 'none', 'operator', 'panel'],
-      '`none` is a client without a credential, `operator` the command line, `panel` the panel itself',
+      ['jwt', 'api_key', 'node', 'none', 'operator', 'panel'],
+      '`node` is a node with its token, `none` a client without a credential, `operator` the command line, `panel` the panel itself',
     ),
     credential_id: nullable(idOut()),
     address: nullable(t.String({ examples: ['203.0.113.7'] })),

@@ -35,6 +35,12 @@ async function nodeOfHash(queries: Queries, tokenHash: string): Promise<NodePrin
   return { nodeId: row.id, tokenHash, validUntil: row.tokenHash === tokenHash ? null : (row.previousValidUntil ?? 0) }
 }
 
+/** @returns the node with this token, or the reason why there is none at this time */
+export async function findNode(queries: Queries, tokenHash: string, nowMs: number): Promise<NodePrincipal | Rejection> {
+  const found = await nodeOfHash(queries, tokenHash)
+  return found ? unexpired(found, nowMs) : unknownCredential
+}
+
 /** @returns the node, or the reason why its token is not valid at this time */
 function unexpired(node: NodePrincipal, nowMs: number): NodePrincipal | Rejection {
   const { validUntil } = node
@@ -52,24 +58,31 @@ export type NodeCredentialsOptions = {
 export function createNodeCredentials({ store, clock, record }: NodeCredentialsOptions) {
   const cache = createVersionCache<NodePrincipal>(CACHE_ENTRIES)
 
+  function find(token: string, version: number): Awaitable<NodePrincipal | Rejection> {
+    if (!isWellFormed(token)) return malformedToken
+    const hash = sha256(token)
+    return whenKnown(
+      cache.get(version, hash, () => nodeOfHash(store.read, hash)),
+      // Not cached: time passes without a commit.
+      (node) => (node ? unexpired(node, clock.now()) : unknownCredential),
+    )
+  }
+
   return {
+    /** Like `authenticate`, without counting a use: for a request whose token was already counted. */
+    recognize: (token: string): Awaitable<NodePrincipal | Rejection> =>
+      whenKnown(store.version(), (version) => find(token, version)),
+
     /**
      * @param version the store's, read earlier
      * @returns the node, synchronously if cached; a rejection for a token that is malformed, unknown, expired or of a
      * removed node
      */
     authenticate(token: string, version: number): Awaitable<NodePrincipal | Rejection> {
-      if (!isWellFormed(token)) return malformedToken
-      const hash = sha256(token)
-      return whenKnown(
-        cache.get(version, hash, () => nodeOfHash(store.read, hash)),
-        (node) => {
-          // Not cached: time passes without a commit.
-          const found = node ? unexpired(node, clock.now()) : unknownCredential
-          if (!(found instanceof Rejection)) record(found.nodeId)
-          return found
-        },
-      )
+      return whenKnown(find(token, version), (found) => {
+        if (!(found instanceof Rejection)) record(found.nodeId)
+        return found
+      })
     },
   }
 }

@@ -7,15 +7,17 @@ import { createNodeCredentials } from './credentials.ts'
 import { createNodes } from './nodes.ts'
 import { adminNodeRoutes, nodeTokenRoutes } from './routes.ts'
 import { createNodeUsage } from './usage.ts'
+import { createWriteAsNode } from './write-as-node.ts'
 
 export type NodesNeeds = Platform & { audit: RecordAudit; writeAs: WriteAs; writeSoonAs: WriteAs }
 
 export function nodesModule({ store, clock, storageLog, audit, writeAs, writeSoonAs }: NodesNeeds) {
   const usage = createNodeUsage({ writeSoonAs, clock, log: storageLog })
-  const nodes = createNodes({ store, clock, audit, writeAs, settleUsage: usage.settle })
+  const writeAsNode = createWriteAsNode({ writeAs, clock })
+  const nodes = createNodes({ store, clock, audit, writeAs, writeAsNode, settleUsage: usage.settle })
   return {
-    services: { nodes, nodeCredentials: createNodeCredentials({ store, clock, record: usage.record }) },
-    routes: ({ guard }) => [adminNodeRoutes({ guard, nodes }), nodeTokenRoutes({ nodes })],
+    services: { nodes, writeAsNode, nodeCredentials: createNodeCredentials({ store, clock, record: usage.record }) },
+    routes: ({ guard, nodeGuard }) => [adminNodeRoutes({ guard, nodes }), nodeTokenRoutes({ nodeGuard, nodes })],
     tasks: [
       { everyMs: 60_000, run: usage.flush, log: storageLog, failure: 'when nodes were last seen was not written' },
     ],

@@ -1,11 +1,9 @@
 /** Nodes: other machines that serve sites, each with a token that is shown once and stored as a hash. */
-import { and, asc, eq, gt, isNull, or } from 'drizzle-orm'
-import { type Actor, panelItself } from '../../../core/actor.ts'
+import { and, asc, eq, gt, isNull } from 'drizzle-orm'
+import type { Actor, NodeActor } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
-import type { NodePrincipal } from '../../../core/principal.ts'
-import { Rejected, unknownCredential } from '../../../core/rejection.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import { one } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
@@ -14,6 +12,7 @@ import { desired } from '../../../node/desired-states.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import { newNodeToken } from './token.ts'
+import type { WriteAsNode } from './write-as-node.ts'
 
 /** How long the token before a rotation still works: the node may have lost the answer, or still be writing it down. */
 const PREVIOUS_TOKEN_MS = 60 * 60 * 1000
@@ -26,6 +25,7 @@ export type NodesOptions = {
   clock: Clock
   audit: RecordAudit
   writeAs: WriteAs
+  writeAsNode: WriteAsNode
   /** Writes pending times of use. */
   settleUsage(): Promise<void>
 }
@@ -34,7 +34,7 @@ export type Nodes = ReturnType<typeof createNodes>
 
 const present = isNull(nodes.removedAt)
 
-export function createNodes({ store, clock, audit, writeAs, settleUsage }: NodesOptions) {
+export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleUsage }: NodesOptions) {
   async function withCount(queries: Queries, row: NodeRow): Promise<Node> {
     const { tokenHash: _, previousTokenHash: __, previousValidUntil: ___, ...shown } = row
     return { ...shown, subscriptions: await desired.countOn(queries, row.id) }
@@ -123,23 +123,14 @@ export function createNodes({ store, clock, audit, writeAs, settleUsage }: Nodes
      *
      * @throws AppError `not_authenticated` if the token was revoked since the request came
      */
-    async rotate({ nodeId, tokenHash: sent }: NodePrincipal): Promise<{ token: string; previousValidUntil: number }> {
+    async rotate(node: NodeActor): Promise<{ token: string; previousValidUntil: number }> {
       const { token, tokenHash } = newNodeToken()
-      return writeAs(panelItself, async (tx, actor) => {
-        const now = clock.now()
-        const [row] = await tx
-          .select()
-          .from(nodes)
-          .where(and(eq(nodes.id, nodeId), or(eq(nodes.tokenHash, sent), eq(nodes.previousTokenHash, sent))))
-        const isCurrent = row?.tokenHash === sent
+      return writeAsNode(node, async (tx, node) => {
+        const { nodeId: id, tokenHash: previousTokenHash, validUntil } = node
         // The hour of a token counts from the rotation that replaced it.
-        const previousValidUntil = isCurrent ? now + PREVIOUS_TOKEN_MS : (row?.previousValidUntil ?? 0)
-        if (!row || previousValidUntil <= now) throw new Rejected(unknownCredential)
-        await tx
-          .update(nodes)
-          .set({ tokenHash, previousTokenHash: sent, previousValidUntil })
-          .where(eq(nodes.id, nodeId))
-        await audit(tx, actor, { action: 'node.token_rotate', accountId: null, target: { type: 'node', id: nodeId } })
+        const previousValidUntil = validUntil ?? clock.now() + PREVIOUS_TOKEN_MS
+        await tx.update(nodes).set({ tokenHash, previousTokenHash, previousValidUntil }).where(eq(nodes.id, id))
+        await audit(tx, node, { action: 'node.token_rotate', accountId: null, target: { type: 'node', id } })
         return { token, previousValidUntil }
       })
     },

@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../../core/timestamp.ts'
 import { representPage, sendPage, sendResource } from '../../../http/conditional.ts'
 import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
-import { createNodeGuard } from '../../../http/node-guard.ts'
+import type { NodeGuard } from '../../../http/node-guard.ts'
 import { type Call, type NodeCall, nodeOperation, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, idParams, toInteger } from '../../../http/schema.ts'
@@ -61,14 +61,12 @@ export function adminNodeRoutes({ guard, nodes }: Options) {
     .get('/:id', getNode, operations.getNode)
 }
 
-export function nodeTokenRoutes({ nodes }: { nodes: Nodes }) {
+export function nodeTokenRoutes({ nodeGuard, nodes }: { nodeGuard: NodeGuard; nodes: Nodes }) {
   async function rotateNodeToken({ node }: NodeCall<typeof operations.rotateNodeToken>) {
     const { token, previousValidUntil } = await nodes.rotate(node)
     const data = { token, previous_valid_until: formatTimestamp(previousValidUntil) }
     return envelope(data, operations.rotateNodeToken.message)
   }
 
-  return new Elysia({ prefix: '/node' })
-    .use(createNodeGuard())
-    .post('/token', rotateNodeToken, operations.rotateNodeToken)
+  return new Elysia({ prefix: '/node' }).use(nodeGuard).post('/token', rotateNodeToken, operations.rotateNodeToken)
 }

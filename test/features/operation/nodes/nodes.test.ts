@@ -1,6 +1,7 @@
 /** The token of a node: what it opens, how it is replaced, and when it stops working. */
 import { describe, expect, test } from 'bun:test'
-import { operator } from '../../../../src/core/actor.ts'
+import { type NodeActor, operator } from '../../../../src/core/actor.ts'
+import { sha256 } from '../../../../src/crypto/secret.ts'
 import { storedRows } from '../../../harness/database.ts'
 import { exampleBody, fillPath, operationsOf } from '../../../harness/operations.ts'
 import { startPanel, usePanel } from '../../../harness/panel.ts'
@@ -62,14 +63,33 @@ describe('the token of a node', () => {
   })
 
   test('is not replaced for a node that is removed between the gate and the transaction', async () => {
-    const { node } = await addNode()
+    const { node, token } = await addNode()
     await panel.services.nodes.remove(operator, node.id)
-    const late = panel.services.nodes.rotate({ nodeId: node.id, tokenHash: 'f'.repeat(64), validUntil: null })
-    await expect(late).rejects.toThrow('Authentication required')
+    const tokenHash = sha256(token)
+    const origin = { address: '203.0.113.7', group: '203.0.113.7', userAgent: '', requestId: '' }
+    const actor: NodeActor = { kind: 'node', nodeId: node.id, tokenHash, validUntil: null, origin }
+    const before = storedRows(panel)
+    await expect(panel.services.nodes.rotate(actor)).rejects.toThrow('Authentication required')
+    expect(storedRows(panel)).toEqual(before)
   })
 })
 
 describe('a node', () => {
+  test('is named in the audit log by its id, for what it does and for what it is refused', async () => {
+    const { node, token } = await addNode()
+    await rotate(token)
+    expect((await panel.get('/sites', token)).status).toBe(403)
+    await panel.services.incidents.flush()
+    type Entry = { credential_kind: string; credential_id: number | null }
+    const { data } = await panel.get<Entry[]>('/admin/audit-log', await panel.admin())
+    const isItsOwn = (entry: Entry) => entry.credential_kind === 'node' && entry.credential_id === node.id
+    const by = { actor_id: null, credential_kind: 'node', credential_id: node.id, address: '127.0.0.1' }
+    expect(data.filter(isItsOwn)).toMatchObject([
+      { action: 'request', ...by, result: 'refused', details: { method: 'GET', route: '/api/v1/sites' } },
+      { action: 'node.token_rotate', ...by, result: 'success' },
+    ])
+  })
+
   test('is refused by every route that takes the credential of a user, and changes nothing', async () => {
     const { token } = await addNode()
     const before = storedRows(panel)
