@@ -87,6 +87,7 @@ export const rooms = [
   'account/email',
   'account/two-factor',
   'hosting/subscriptions',
+  'hosting',
   'account/api-keys',
   'account/administration',
   'account/me',

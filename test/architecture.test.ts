@@ -54,12 +54,17 @@ test('no file of the release imports itself through others, even for a type', ()
   requireNoCycle(release)
 })
 
-test('a feature imports no other at run time; the features of account/ share a floor', () => {
+test('a feature imports no other at run time; the features of account/ share a floor, and those of hosting/', () => {
   const isFeature = (file: string) => file.startsWith('src/features/')
-  const isOfFloor = (file: string) => ['account', 'account/credentials', 'account/proof'].includes(roomOf(file))
+  const floors: Record<string, string[]> = {
+    'src/features/account/': ['account', 'account/credentials', 'account/proof'],
+    'src/features/hosting/': ['hosting'],
+  }
+  const isAboveFloor = ({ from, to }: Import) =>
+    Object.entries(floors).some(([folder, rooms]) => from.startsWith(folder) && rooms.includes(roomOf(to)))
   const crossing = imports
     .filter(({ from, to, typeOnly }) => isFeature(from) && isFeature(to) && roomOf(from) !== roomOf(to) && !typeOnly)
-    .filter(({ from, to }) => !(from.startsWith('src/features/account/') && isOfFloor(to)))
+    .filter((one) => !isAboveFloor(one))
   expect(crossing.map(({ from, to }) => `${from} ${to}`)).toEqual([
     // Administrators are shown what users are shown of themselves.
     'src/features/account/administration/api-key-routes.ts src/features/account/api-keys/model.ts',
@@ -237,8 +242,9 @@ const otherReaders: Record<string, string> = {
   'features/account/proof/confirm-password.ts users': 'the hash that a password is held against',
   'features/account/proof/throttle.ts users': 'whether there is the user at all',
   'features/account/session/sessions.ts users': 'whether it is an administrator who is logged out',
-  'features/hosting/deployments/deployments.ts sites': 'whether it takes a deployment',
-  'features/hosting/deployments/deployments.ts subscriptions': 'whose site it is, in one statement with it',
+  'features/hosting/deployments/deployments.ts sites': 'how many of a subscription wait',
+  'features/hosting/site-access.ts sites': 'which site a request is about, for all features of hosting/',
+  'features/hosting/site-access.ts subscriptions': 'whose site it is, in one statement with it',
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
   'features/hosting/sites/deployed.ts deployments':
     'whether a node has anything of a site, and whether one is on its way',

@@ -7,21 +7,19 @@ import type { Page, PageRequest } from '../../../core/page.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
-import { deployments, sites, subscriptions } from '../../../db/tables.ts'
+import { deployments, sites } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { SiteAccess, SiteRef } from '../site-access.ts'
 import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
-import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
+import type { Subscription } from '../subscriptions/scope.ts'
 import type { Archive, Archives } from './archives.ts'
 import type { UploadLimits } from './limits.ts'
 import type { UploadRoom } from './room.ts'
 
 export type Deployment = typeof deployments.$inferSelect
-
-/** A site, and the subscription it must be in if the request names one. */
-export type SiteRef = { id: number; subscriptionId: number | undefined }
 
 export type NewDeployment = Pick<Deployment, 'message' | 'commit' | 'activates'>
 
@@ -30,7 +28,7 @@ export type DeploymentsOptions = {
   clock: Clock
   audit: RecordAudit
   writeAs: WriteAs
-  scope: SubscriptionScope
+  siteAccess: SiteAccess
   serving: Serving
   recordEvent: RecordEvent
   archives: Archives
@@ -41,25 +39,11 @@ export type DeploymentsOptions = {
 export type Deployments = ReturnType<typeof createDeployments>
 
 export function createDeployments(options: DeploymentsOptions) {
-  const { store, clock, audit, writeAs, scope, serving, recordEvent, archives, room, limits } = options
+  const { store, clock, audit, writeAs, siteAccess, serving, recordEvent, archives, room, limits } = options
 
-  /** @throws AppError `not_found`, `forbidden` for another customer's site or one outside the key's subscription */
-  async function findSite(queries: Queries, caller: Caller, { id, subscriptionId }: SiteRef) {
-    const [row] = await queries
-      .select({ site: sites, subscription: subscriptions })
-      .from(sites)
-      .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
-      .where(eq(sites.id, id))
-    if (!row) throw new AppError('not_found', 'No such site')
-    const { subscription } = row
-    const resource = { name: 'site', subscriptionId: subscription.id, ownerId: subscription.userId } as const
-    await scope.requireVisible(queries, caller, resource, subscriptionId)
-    return row
-  }
-
-  /** @throws AppError what `findSite` throws, and `conflict` for a site that takes no deployments as things are */
+  /** @throws AppError `not_found`, `forbidden`, and `conflict` for a site that takes no deployments as things are */
   async function findDeployable(queries: Queries, caller: Caller, ref: SiteRef) {
-    const found = await findSite(queries, caller, ref)
+    const found = await siteAccess.find(queries, caller, ref)
     if (found.subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
     if (found.site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
     serving.requireDriver()
@@ -106,12 +90,12 @@ export function createDeployments(options: DeploymentsOptions) {
   return {
     /** @throws AppError `not_found`, `forbidden` */
     async requireSite(caller: Caller, ref: SiteRef): Promise<void> {
-      await findSite(store.read, caller, ref)
+      await siteAccess.find(store.read, caller, ref)
     },
 
     /** @throws AppError `not_found`, `forbidden` */
     async find(caller: Caller, ref: SiteRef, id: number): Promise<Deployment> {
-      const { site } = await findSite(store.read, caller, ref)
+      const { site } = await siteAccess.find(store.read, caller, ref)
       const [found] = await store.read
         .select()
         .from(deployments)
@@ -122,7 +106,7 @@ export function createDeployments(options: DeploymentsOptions) {
 
     /** Newest first. @throws AppError `not_found`, `forbidden` */
     async list(caller: Caller, ref: SiteRef, page: PageRequest): Promise<Page<Deployment>> {
-      const { site } = await findSite(store.read, caller, ref)
+      const { site } = await siteAccess.find(store.read, caller, ref)
       return readPage(store, page, async (afterId, wanted) =>
         pieceOf(
           await store.read

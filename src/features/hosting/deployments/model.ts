@@ -2,35 +2,19 @@
 import { t } from 'elysia'
 import { AppError } from '../../../core/errors.ts'
 import { formatTimestamp } from '../../../core/timestamp.ts'
-import {
-  choice,
-  closed,
-  idOut,
-  idParams,
-  integerOut,
-  integerText,
-  nullable,
-  text,
-  timestampOut,
-  toInteger,
-} from '../../../http/schema.ts'
+import { choice, closed, idOut, integerOut, integerText, nullable, text, timestampOut } from '../../../http/schema.ts'
 import type { ReleaseFailure } from '../../../node/protocol.ts'
-import type { Deployment, NewDeployment, SiteRef } from './deployments.ts'
+import { inSubscription } from '../model.ts'
+import type { Deployment, NewDeployment } from './deployments.ts'
 
 const STATUSES = ['unpacking', 'ready', 'active', 'superseded', 'failed'] as const
 
-const subscription = {
-  subscription_id: t.Optional(integerText({ description: 'The subscription that the site must be in' })),
-}
-
-export const siteParams = idParams('Site id')
 export const deploymentParams = closed({
   id: integerText({ description: 'Site id' }),
   deployment_id: integerText({ description: 'Deployment id' }),
 })
-export const deploymentQuery = subscription
 export const newDeploymentQuery = {
-  ...subscription,
+  ...inSubscription,
   activate: t.Optional(
     choice(['true', 'false'], 'False leaves the deployment `ready`, and serves what was served before'),
   ),
@@ -110,11 +94,6 @@ export function toDeployment(deployment: Deployment) {
 }
 
 const toFailure = ({ code, entry = null, line = null, message }: ReleaseFailure) => ({ code, entry, line, message })
-
-/** The site in the path and the subscription in the query. */
-export function toSiteRef(params: { id: string }, { subscription_id: id }: { subscription_id?: string }): SiteRef {
-  return { id: toInteger(params.id), subscriptionId: id === undefined ? undefined : toInteger(id) }
-}
 
 type NewDeploymentQuery = { activate?: 'true' | 'false'; message?: string; commit?: string }
 

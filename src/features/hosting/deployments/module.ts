@@ -4,6 +4,7 @@ import type { Platform } from '../../../platform.ts'
 import { diskSpace } from '../../../system/disk-space.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import { createSiteAccess } from '../site-access.ts'
 import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
@@ -35,7 +36,7 @@ export function deploymentsModule(needs: DeploymentsNeeds) {
     clock,
     audit,
     writeAs,
-    scope: subscriptionScope,
+    siteAccess: createSiteAccess(subscriptionScope),
     serving,
     recordEvent: recordSiteEvent,
     archives,

@@ -7,18 +7,16 @@ import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, toInteger } from '../../../http/schema.ts'
 import type { ReceiveUpload } from '../../../http/upload.ts'
+import { inSubscription, siteParams, toSiteRef } from '../model.ts'
 import type { Deployments } from './deployments.ts'
 import { LIMITS } from './limits.ts'
 import {
   DeploymentModel,
   deploymentParams,
-  deploymentQuery,
   newDeploymentQuery,
   readDigest,
-  siteParams,
   toDeployment,
   toNewDeployment,
-  toSiteRef,
 } from './model.ts'
 
 const tag = 'Deployments'
@@ -32,7 +30,7 @@ const operations = {
     keepsToSubscription: true,
     tag,
     params: siteParams,
-    query: closed({ ...deploymentQuery, ...pageQuery }),
+    query: closed({ ...inSubscription, ...pageQuery }),
     paged: true,
     data: t.Array(DeploymentModel),
     errors: ['forbidden', 'not_found'],
@@ -61,7 +59,7 @@ const operations = {
     keepsToSubscription: true,
     tag,
     params: deploymentParams,
-    query: closed(deploymentQuery),
+    query: closed(inSubscription),
     conditional: true,
     data: DeploymentModel,
     errors: ['forbidden', 'not_found'],

@@ -5,9 +5,9 @@ import { representPage, sendPage } from '../../../http/conditional.ts'
 import type { Guard } from '../../../http/guard.ts'
 import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
-import { choice, closed, idOut, idParams, integerOut, timestampOut } from '../../../http/schema.ts'
+import { choice, closed, idOut, integerOut, timestampOut } from '../../../http/schema.ts'
+import { inSubscription, siteParams, toSiteRef } from '../model.ts'
 import { EVENT_KINDS, type SiteEvent } from './events.ts'
-import { siteFilter, toSiteRef } from './model.ts'
 import type { Sites } from './sites.ts'
 
 const SiteEventModel = t.Object(
@@ -30,8 +30,8 @@ const operations = {
     scope: 'sites:read',
     keepsToSubscription: true,
     tag: 'Sites',
-    params: idParams('Site id'),
-    query: closed({ ...siteFilter, ...pageQuery }),
+    params: siteParams,
+    query: closed({ ...inSubscription, ...pageQuery }),
     paged: true,
     data: t.Array(SiteEventModel),
     errors: ['forbidden', 'not_found'],
@@ -40,7 +40,7 @@ const operations = {
 
 export function siteEventRoutes({ guard, sites }: { guard: Guard; sites: Sites }) {
   async function listSiteEvents({ caller, params, query, context }: Call<typeof operations.listSiteEvents>) {
-    const page = await sites.listEvents(caller, toSiteRef({ params, query }), pageOfQuery(query))
+    const page = await sites.listEvents(caller, toSiteRef(params, query), pageOfQuery(query))
     return sendPage(context, query, representPage(page, toSiteEvent))
   }
 

@@ -20,7 +20,7 @@ import {
 import type { Failure } from '../../../node/protocol.ts'
 import { normalizeDomain } from './domain.ts'
 import { type ServedBy, urlsOf } from './serving.ts'
-import type { NewSite, Site, SiteChanges, SiteFilter, SiteRef } from './sites.ts'
+import type { NewSite, Site, SiteChanges, SiteFilter } from './sites.ts'
 import { STATUSES, statusOf } from './status.ts'
 
 const NAME_LENGTH = { minLength: 1, maxLength: 253 }
@@ -83,30 +83,6 @@ export const ChangeSite = closed({
 })
 export const siteFilter = {
   subscription_id: t.Optional(integerText({ description: 'The subscription; absent means the default one' })),
-}
-
-const LONGEST_WAIT_SECONDS = 10
-
-export const siteWait = {
-  wait: t.Optional(
-    choice(
-      ['observed'],
-      'Answers once the node has reported on the newest generation, or with 404 once a site in deletion is gone',
-    ),
-  ),
-  timeout: t.Optional(
-    integerText({
-      minimum: 1,
-      maximum: LONGEST_WAIT_SECONDS,
-      description: 'Seconds to wait at most, 10 when absent; then the site is returned as it is',
-    }),
-  ),
-}
-
-/** @returns milliseconds; undefined for a request that does not wait */
-export function toPatience({ wait, timeout }: { wait?: 'observed'; timeout?: string }): number | undefined {
-  if (wait === undefined) return undefined
-  return 1000 * (timeout === undefined ? LONGEST_WAIT_SECONDS : toInteger(timeout))
 }
 
 export const siteSearch = {
@@ -215,12 +191,6 @@ export function toNewSite(
 export function toSiteFilter(query: { subscription_id?: string; domain?: string }): SiteFilter {
   const { subscription_id: id, domain } = query
   return { ...(id !== undefined && { subscriptionId: toInteger(id) }), ...(domain !== undefined && { domain }) }
-}
-
-/** The site in the path and the subscription in the query. */
-export function toSiteRef({ params, query }: { params: { id: string }; query: { subscription_id?: string } }): SiteRef {
-  const { subscription_id: id } = query
-  return { id: toInteger(params.id), subscriptionId: id === undefined ? undefined : toInteger(id) }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { NodeId } from '../../../node/desired-states.ts'
 import type { Platform } from '../../../platform.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import { createSiteAccess } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { readDesired } from './desired.ts'
 import { siteEventRoutes } from './event-routes.ts'
@@ -48,6 +49,7 @@ export function sitesModule(needs: SitesNeeds) {
     readAs,
     commits,
     scope: subscriptionScope,
+    siteAccess: createSiteAccess(subscriptionScope),
     serving,
   })
 

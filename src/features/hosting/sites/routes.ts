@@ -15,25 +15,27 @@ import type { AnswerOnce } from '../../../http/idempotency/answer-once.ts'
 import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import type { PageCache } from '../../../http/page-cache.ts'
-import { closed, idParams } from '../../../http/schema.ts'
+import { closed } from '../../../http/schema.ts'
+import { inSubscription, siteParams, toPatience, toSiteRef, waitQuery } from '../model.ts'
 import {
   ChangeSite,
   CreateSite,
   SiteModel,
   siteFilter,
   siteSearch,
-  siteWait,
   toNewSite,
-  toPatience,
   toSite,
   toSiteChanges,
   toSiteFilter,
-  toSiteRef,
 } from './model.ts'
 import type { Serving } from './serving.ts'
 import type { Site, Sites } from './sites.ts'
 
 const sitesQuery = closed({ ...siteFilter, ...siteSearch, ...pageQuery })
+
+const siteWait = waitQuery(
+  'Answers once the node has reported on the newest generation, or with 404 once a site in deletion is gone',
+)
 
 const tag = 'Sites'
 
@@ -75,8 +77,8 @@ const operations = {
     scope: 'sites:read',
     keepsToSubscription: true,
     tag,
-    params: idParams('Site id'),
-    query: closed({ ...siteFilter, ...siteWait }),
+    params: siteParams,
+    query: closed({ ...inSubscription, ...siteWait }),
     conditional: true,
     data: SiteModel,
     errors: ['forbidden', 'not_found'],
@@ -87,8 +89,8 @@ const operations = {
     scope: 'sites:write',
     keepsToSubscription: true,
     tag,
-    params: idParams('Site id'),
-    query: closed(siteFilter),
+    params: siteParams,
+    query: closed(inSubscription),
     body: ChangeSite,
     takesIfMatch: true,
     data: SiteModel,
@@ -101,8 +103,8 @@ const operations = {
     scope: 'sites:write',
     keepsToSubscription: true,
     tag,
-    params: idParams('Site id'),
-    query: closed(siteFilter),
+    params: siteParams,
+    query: closed(inSubscription),
     takesIfMatch: true,
     description:
       'It is `deleting` until it is gone; then `GET` returns 404 and its names are free. In a suspended subscription, only an administrator can delete a site.',
@@ -148,7 +150,7 @@ export function siteRoutes({ guard, sites, serving, pages, answerOnce }: SiteRou
   }
 
   async function getSite({ caller, params, query, context }: Call<typeof operations.getSite>) {
-    const ref = toSiteRef({ params, query })
+    const ref = toSiteRef(params, query)
     const patienceMs = toPatience(query)
     const site = await (patienceMs === undefined
       ? sites.find(caller, ref)
@@ -157,13 +159,13 @@ export function siteRoutes({ guard, sites, serving, pages, answerOnce }: SiteRou
   }
 
   async function changeSite({ caller, context, params, query, body }: Call<typeof operations.changeSite>) {
-    const ref = toSiteRef({ params, query })
+    const ref = toSiteRef(params, query)
     const site = await sites.change(caller, ref, toSiteChanges(body), preconditionOf(context, shown))
     return sendChanged(context, shown(site), operations.changeSite.message)
   }
 
   async function deleteSite({ caller, context, params, query }: Call<typeof operations.deleteSite>) {
-    const site = await sites.remove(caller, toSiteRef({ params, query }), preconditionOf(context, shown))
+    const site = await sites.remove(caller, toSiteRef(params, query), preconditionOf(context, shown))
     return envelope(shown(site), operations.deleteSite.message)
   }
 

@@ -13,6 +13,7 @@ import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { SiteAccess, SiteRef, SiteRow } from '../site-access.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
 import { isDeploying, isUnseen } from './deployed.ts'
 import { listEvents, recordEvent, type SiteEvent } from './events.ts'
@@ -24,14 +25,10 @@ import type { Serving } from './serving.ts'
 import { createWaitUntilObserved } from './wait.ts'
 import { requireNoPublicSuffix, requireOwnZones } from './zones.ts'
 
-type SiteRow = typeof sites.$inferSelect
-
 export type Site = SiteRow & SiteNames
 
 type Kind = SiteRow['kind']
 
-/** A site, and the subscription it must be in if the request names one. */
-export type SiteRef = { id: number; subscriptionId: number | undefined }
 export type SiteFilter = { subscriptionId?: number; domain?: string }
 export type NewSite = SiteNames & {
   subscriptionId: number | undefined
@@ -63,31 +60,28 @@ export type SitesOptions = {
   readAs: ReadAs
   commits: CommitSignal
   scope: SubscriptionScope
+  siteAccess: SiteAccess
   serving: Serving
 }
 
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, readAs, commits, scope, serving } = options
+  const { store, clock, audit, writeAs, readAs, commits, scope, siteAccess, serving } = options
   const waitUntilObserved = createWaitUntilObserved(commits)
 
   /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
-  async function findVisible(caller: Caller, { id, subscriptionId }: SiteRef, queries: Queries) {
+  async function findVisible(caller: Caller, ref: SiteRef, queries: Queries) {
     const rows = await queries
       .select({ site: sites, name: siteDomains.domain, subscription: subscriptions })
       .from(sites)
       .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
       .innerJoin(siteDomains, eq(siteDomains.siteId, sites.id))
-      .where(eq(sites.id, id))
+      .where(eq(sites.id, ref.id))
       .orderBy(asc(siteDomains.position))
     const [site] = gatherNames(rows)
-    const [row] = rows
-    if (!site || !row) throw new AppError('not_found', 'No such site')
-    const { subscription } = row
-    const resource = { name: 'site', subscriptionId: subscription.id, ownerId: subscription.userId } as const
-    await scope.requireVisible(queries, caller, resource, subscriptionId)
-    return { site, subscription }
+    const { subscription = undefined } = rows[0] ?? {}
+    return siteAccess.requireVisible(queries, caller, ref, site && subscription && { site, subscription })
   }
 
   async function insert(tx: Queries, actor: Actor, subscription: Subscription, wanted: Wanted): Promise<Site> {
