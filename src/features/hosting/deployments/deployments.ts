@@ -9,12 +9,13 @@ import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { deployments, sites } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
-import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SiteAccess, SiteRef } from '../site-access.ts'
 import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { Subscription } from '../subscriptions/scope.ts'
+import { isChanging, type WaitUntilObserved } from '../wait.ts'
 import type { Archive, Archives } from './archives.ts'
 import type { UploadLimits } from './limits.ts'
 import type { UploadRoom } from './room.ts'
@@ -28,6 +29,8 @@ export type DeploymentsOptions = {
   clock: Clock
   audit: RecordAudit
   writeAs: WriteAs
+  readAs: ReadAs
+  waitUntilObserved: WaitUntilObserved
   siteAccess: SiteAccess
   serving: Serving
   recordEvent: RecordEvent
@@ -39,7 +42,8 @@ export type DeploymentsOptions = {
 export type Deployments = ReturnType<typeof createDeployments>
 
 export function createDeployments(options: DeploymentsOptions) {
-  const { store, clock, audit, writeAs, siteAccess, serving, recordEvent, archives, room, limits } = options
+  const { store, clock, audit, writeAs, readAs, waitUntilObserved } = options
+  const { siteAccess, serving, recordEvent, archives, room, limits } = options
 
   /** @throws AppError `not_found`, `forbidden`, and `conflict` for a site that takes no deployments as things are */
   async function findDeployable(queries: Queries, caller: Caller, ref: SiteRef) {
@@ -49,6 +53,17 @@ export function createDeployments(options: DeploymentsOptions) {
     serving.requireDriver()
     await requireFewWaiting(queries, found.subscription)
     return found
+  }
+
+  /** @throws AppError `not_found`, `forbidden` */
+  async function find(queries: Queries, caller: Caller, ref: SiteRef, id: number) {
+    const { site } = await siteAccess.find(queries, caller, ref)
+    const [deployment] = await queries
+      .select()
+      .from(deployments)
+      .where(and(eq(deployments.id, id), eq(deployments.siteId, site.id)))
+    if (!deployment) throw new AppError('not_found', 'No such deployment of this site')
+    return { site, deployment }
   }
 
   async function requireFewWaiting(queries: Queries, { id }: Subscription): Promise<void> {
@@ -94,15 +109,27 @@ export function createDeployments(options: DeploymentsOptions) {
     },
 
     /** @throws AppError `not_found`, `forbidden` */
-    async find(caller: Caller, ref: SiteRef, id: number): Promise<Deployment> {
-      const { site } = await siteAccess.find(store.read, caller, ref)
-      const [found] = await store.read
-        .select()
-        .from(deployments)
-        .where(and(eq(deployments.id, id), eq(deployments.siteId, site.id)))
-      if (!found) throw new AppError('not_found', 'No such deployment of this site')
-      return found
-    },
+    find: async (caller: Caller, ref: SiteRef, id: number): Promise<Deployment> =>
+      (await find(store.read, caller, ref, id)).deployment,
+
+    /**
+     * A deployment once its node has nothing more to do for it, or as it is when patience ends: it is served, it failed, it
+     * is ready and was not to be served, or a later one took its place.
+     *
+     * @throws AppError `not_found`, also once its site is gone, `forbidden`, and what a caller gets who has lost the right to
+     * ask
+     */
+    findObserved: (caller: Caller, ref: SiteRef, id: number, patienceMs: number): Promise<Deployment> =>
+      waitUntilObserved(
+        () =>
+          readAs(caller, async (queries, caller) => {
+            const { site, deployment } = await find(queries, caller, ref, id)
+            const { status } = deployment
+            const isToBeServed = status === 'ready' && site.deploymentId === id && isChanging(site)
+            return { seen: deployment, isObserved: status !== 'unpacking' && !isToBeServed }
+          }),
+        patienceMs,
+      ),
 
     /** Newest first. @throws AppError `not_found`, `forbidden` */
     async list(caller: Caller, ref: SiteRef, page: PageRequest): Promise<Page<Deployment>> {

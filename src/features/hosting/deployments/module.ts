@@ -2,12 +2,13 @@
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { diskSpace } from '../../../system/disk-space.ts'
-import type { WriteAs } from '../../account/credentials/write-as.ts'
+import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import { createSiteAccess } from '../site-access.ts'
 import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
+import type { WaitUntilObserved } from '../wait.ts'
 import { createArchives } from './archives.ts'
 import { createDeployments } from './deployments.ts'
 import { LIMITS } from './limits.ts'
@@ -20,12 +21,15 @@ export type DeploymentsNeeds = Platform & {
   subscriptionScope: SubscriptionScope
   serving: Serving
   recordSiteEvent: RecordEvent
+  readAs: ReadAs
+  waitUntilObserved: WaitUntilObserved
 }
 
 const HOUR_MS = 60 * 60 * 1000
 
 export function deploymentsModule(needs: DeploymentsNeeds) {
-  const { store, clock, paths, config, storageLog, audit, writeAs, subscriptionScope, serving, recordSiteEvent } = needs
+  const { store, clock, paths, config, storageLog, audit, writeAs, readAs } = needs
+  const { subscriptionScope, serving, recordSiteEvent, waitUntilObserved } = needs
   const archives = createArchives(paths.siteArchives)
   const room = createUploadRoom({
     limits: LIMITS,
@@ -36,6 +40,8 @@ export function deploymentsModule(needs: DeploymentsNeeds) {
     clock,
     audit,
     writeAs,
+    readAs,
+    waitUntilObserved,
     siteAccess: createSiteAccess(subscriptionScope),
     serving,
     recordEvent: recordSiteEvent,

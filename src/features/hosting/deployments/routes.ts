@@ -7,7 +7,7 @@ import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, toInteger } from '../../../http/schema.ts'
 import type { ReceiveUpload } from '../../../http/upload.ts'
-import { inSubscription, siteParams, toSiteRef } from '../model.ts'
+import { inSubscription, siteParams, toPatience, toSiteRef, waitQuery } from '../model.ts'
 import type { Deployments } from './deployments.ts'
 import { LIMITS } from './limits.ts'
 import {
@@ -18,6 +18,10 @@ import {
   toDeployment,
   toNewDeployment,
 } from './model.ts'
+
+const deploymentWait = waitQuery(
+  'Answers once the deployment is `active`, `superseded` or `failed`, or `ready` and not to be served',
+)
 
 const tag = 'Deployments'
 
@@ -55,11 +59,12 @@ const operations = {
   getDeployment: operation('user', {
     id: 'getDeployment',
     summary: 'Show a deployment',
+    description: 'A script that has deployed waits with `wait=observed` until that is served, or has failed.',
     scope: 'deployments:read',
     keepsToSubscription: true,
     tag,
     params: deploymentParams,
-    query: closed(inSubscription),
+    query: closed({ ...inSubscription, ...deploymentWait }),
     conditional: true,
     data: DeploymentModel,
     errors: ['forbidden', 'not_found'],
@@ -100,11 +105,15 @@ export function deploymentRoutes(options: DeploymentRoutesOptions) {
     })
   }
 
-  const getDeployment = async ({ caller, params, query, context }: Call<typeof operations.getDeployment>) =>
-    sendResource(
-      context,
-      toDeployment(await deployments.find(caller, toSiteRef(params, query), toInteger(params.deployment_id))),
-    )
+  async function getDeployment({ caller, params, query, context }: Call<typeof operations.getDeployment>) {
+    const ref = toSiteRef(params, query)
+    const id = toInteger(params.deployment_id)
+    const patienceMs = toPatience(query)
+    const deployment = await (patienceMs === undefined
+      ? deployments.find(caller, ref, id)
+      : deployments.findObserved(caller, ref, id, patienceMs))
+    return sendResource(context, toDeployment(deployment))
+  }
 
   return new Elysia({ prefix: '/sites' })
     .use(guard)

@@ -8,6 +8,7 @@ import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import { createSiteAccess } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
+import { createWaitUntilObserved } from '../wait.ts'
 import { readDesired } from './desired.ts'
 import { siteEventRoutes } from './event-routes.ts'
 import { pruneEvents, recordEvent } from './events.ts'
@@ -41,13 +42,14 @@ export function sitesModule(needs: SitesNeeds) {
     subscriptionScope,
   } = needs
   const serving = createServing(config)
+  const waitUntilObserved = createWaitUntilObserved(commits)
   const sites = createSites({
     store,
     clock,
     audit,
     writeAs,
     readAs,
-    commits,
+    waitUntilObserved,
     scope: subscriptionScope,
     siteAccess: createSiteAccess(subscriptionScope),
     serving,
@@ -66,6 +68,8 @@ export function sitesModule(needs: SitesNeeds) {
       sites,
       serving,
       recordSiteEvent: recordEvent,
+      /** One for all of hosting/: so many requests wait at a time in all. */
+      waitUntilObserved,
       /** For nodes: what they are to do, and what they observed. */
       readDesired: readDesiredOf,
       takeReport,

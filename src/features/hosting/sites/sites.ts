@@ -6,7 +6,6 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
-import type { CommitSignal } from '../../../db/commit-signal.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
@@ -15,6 +14,7 @@ import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SiteAccess, SiteRef, SiteRow } from '../site-access.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
+import { isChanging, type WaitUntilObserved } from '../wait.ts'
 import { isDeploying, isUnseen } from './deployed.ts'
 import { listEvents, recordEvent, type SiteEvent } from './events.ts'
 import { requireActive, requireRoom } from './limit.ts'
@@ -22,7 +22,6 @@ import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
 import { runtimeOf } from './runtime.ts'
 import type { Serving } from './serving.ts'
-import { createWaitUntilObserved } from './wait.ts'
 import { requireNoPublicSuffix, requireOwnZones } from './zones.ts'
 
 export type Site = SiteRow & SiteNames
@@ -58,7 +57,7 @@ export type SitesOptions = {
   audit: RecordAudit
   writeAs: WriteAs
   readAs: ReadAs
-  commits: CommitSignal
+  waitUntilObserved: WaitUntilObserved
   scope: SubscriptionScope
   siteAccess: SiteAccess
   serving: Serving
@@ -67,8 +66,7 @@ export type SitesOptions = {
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, readAs, commits, scope, siteAccess, serving } = options
-  const waitUntilObserved = createWaitUntilObserved(commits)
+  const { store, clock, audit, writeAs, readAs, waitUntilObserved, scope, siteAccess, serving } = options
 
   /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
   async function findVisible(caller: Caller, ref: SiteRef, queries: Queries) {
@@ -136,7 +134,8 @@ export function createSites(options: SitesOptions) {
         () =>
           readAs(caller, async (queries, caller) => {
             const { site } = await findVisible(caller, ref, queries)
-            return { ...site, isDeploying: await isDeploying(queries, site.id) }
+            const isUnderWay = isChanging(site) || (await isDeploying(queries, site.id))
+            return { seen: site, isObserved: !isUnderWay }
           }),
         patienceMs,
       ),

@@ -1,10 +1,10 @@
-/** Waits until a node has reported on the newest generation of a site. */
-import type { CommitSignal } from '../../../db/commit-signal.ts'
+/** Waits until what a node has reported is what a request waits for. */
+import type { CommitSignal } from '../../db/commit-signal.ts'
 
 /** Requests that wait at a time; each reads again at every commit. One more is answered at once, as if its time were up. */
 const MOST_WAITING = 100
 
-export type Observable = { generation: number; observedGeneration: number; isDeleting: boolean; isDeploying: boolean }
+export type WaitUntilObserved = ReturnType<typeof createWaitUntilObserved>
 
 export function createWaitUntilObserved(commits: CommitSignal) {
   let waiting = 0
@@ -15,18 +15,17 @@ export function createWaitUntilObserved(commits: CommitSignal) {
    * @returns what `read` returned last
    * @throws whatever `read` throws, such as `not_found` for a site that is gone by then
    */
-  return async function waitUntilObserved<Site extends Observable>(
-    read: () => Promise<Site>,
+  return async function waitUntilObserved<Seen>(
+    read: () => Promise<{ seen: Seen; isObserved: boolean }>,
     patienceMs: number,
-  ): Promise<Site> {
+  ): Promise<Seen> {
     const patience = AbortSignal.any([AbortSignal.timeout(patienceMs), commits.stopping])
     waiting++
     try {
       for (;;) {
         const change = commits.next(patience)
-        const site = await read()
-        const isObserved = !site.isDeleting && !site.isDeploying && site.observedGeneration >= site.generation
-        if (isObserved || patience.aborted || waiting > MOST_WAITING) return site
+        const { seen, isObserved } = await read()
+        if (isObserved || patience.aborted || waiting > MOST_WAITING) return seen
         await change
       }
     } finally {
@@ -34,3 +33,7 @@ export function createWaitUntilObserved(commits: CommitSignal) {
     }
   }
 }
+
+/** Whether a node has yet to report on the newest generation of a site, or to remove it. */
+export const isChanging = (site: { isDeleting: boolean; generation: number; observedGeneration: number }): boolean =>
+  site.isDeleting || site.observedGeneration < site.generation
