@@ -9,6 +9,7 @@ import {
 } from '@peculiar/x509'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import type { MailServer } from '../../src/mail/server.ts'
 
 export type ReceivedEmail = {
@@ -40,6 +41,11 @@ export type SmtpOptions = {
   credentials?: { user: string; password: string }
 }
 
+// smtp-server holds back its greeting for 100 ms, to catch clients that speak first; the tests make hundreds of connections.
+SMTPConnection.prototype.init = function () {
+  this._setListeners(() => this.connectionReady())
+}
+
 export type Smtp = Awaited<ReturnType<typeof startSmtp>>
 
 export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpOptions = {}) {
@@ -54,6 +60,8 @@ export async function startSmtp({ tls, implicitTls = false, credentials }: SmtpO
     disabledCommands: tls && !implicitTls ? [] : ['STARTTLS'],
     authOptional: credentials === undefined,
     closeTimeout: 0,
+    // Of no use here, and a DNS server that is slow would delay every email.
+    disableReverseLookup: true,
     onConnect(_session, callback) {
       connections++
       onConnection()
