@@ -342,16 +342,23 @@ describe('a queue', () => {
     expect([done, await waiting()]).toEqual([['a'], 0])
   })
 
-  test('cuts off work that takes too long to stop, which is done at once after the next start', async () => {
+  test('cuts off work that takes more than two seconds to stop, which is done at once after the next start', async () => {
     await put('a')
-    const begun = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<AbortSignal>()
     work.a = (_, cut) => {
-      begun.resolve()
+      begun.resolve(cut)
       return new Promise((_, reject) => cut.addEventListener('abort', () => reject(new Error('cut off'))))
     }
     const running = queue.runDue()
-    await begun.promise
-    await Promise.all([queue.stop(), running])
+    const cut = await begun.promise
+    jest.useFakeTimers()
+    const stopped = queue.stop()
+    jest.advanceTimersByTime(1999)
+    const wasCut = cut.aborted
+    jest.advanceTimersByTime(1)
+    jest.useRealTimers()
+    expect([wasCut, cut.aborted]).toEqual([false, true])
+    await Promise.all([stopped, running])
     expect([done, told]).toEqual([[], ['1, attempt 1: cut off, 0']])
     work = {}
     queue = open()

@@ -16,6 +16,7 @@ import { createMailer } from '../../src/mail/mailer.ts'
 import { createOutbox, type Outbox, type OutgoingMail } from '../../src/mail/outbox.ts'
 import { createTestClock, type TestClock } from '../harness/clock.ts'
 import { newDirectory } from '../harness/directory.ts'
+import { afterGrace } from '../harness/grace.ts'
 import { createTestLog, type TestLog } from '../harness/log.ts'
 import { type Smtp, startSmtp } from '../harness/smtp.ts'
 import { mapsIndex } from '../harness/workarounds.ts'
@@ -116,7 +117,7 @@ describe('an email', () => {
     clock.advance(121)
     await next.deliver()
     expect(subjects()).toEqual(['Subject'])
-    await Promise.all([outbox.stop(), dying])
+    await Promise.all([afterGrace(outbox.stop), dying])
   })
 
   test('replaces an older one of its topic, even while that is being sent', async () => {
@@ -127,7 +128,7 @@ describe('an email', () => {
     await connected
     await put({ topic: 'reset:2', subject: 'of another topic' })
     await put({ topic: 'reset:1', subject: 'newer' })
-    await Promise.all([outbox.stop(), delivering])
+    await Promise.all([afterGrace(outbox.stop), delivering])
     smtp.behave('accept')
     outbox = open(store)
     await outbox.deliver()
@@ -277,7 +278,7 @@ describe('a server that hangs', () => {
     await connected
     await put({ subject: 'another' })
     expect(await waiting()).toBe(2)
-    await Promise.all([outbox.stop(), delivering])
+    await Promise.all([afterGrace(outbox.stop), delivering])
     smtp.behave('accept')
     outbox = open(store)
     await outbox.deliver()

@@ -7,6 +7,7 @@ import { TOTP } from 'otpauth'
 import type { Config } from '../../../src/config/schema.ts'
 import { stranger } from '../../harness/actors.ts'
 import { newDirectory } from '../../harness/directory.ts'
+import { afterGrace } from '../../harness/grace.ts'
 import { createTestLog } from '../../harness/log.ts'
 import { type Customer, PASSWORD, type Panel, startPanel } from '../../harness/panel.ts'
 import { sendRaw } from '../../harness/raw.ts'
@@ -416,6 +417,9 @@ describe('a mail server', () => {
     await connected
     expect(await own.post('/auth/password-reset', undefined, { email: ada.email })).toMatchObject(THE_ANSWER)
     expect((await own.get('/auth/me', ada.token)).status).toBe(200)
+    const { outbox } = own.services
+    const { stop } = outbox
+    outbox.stop = () => afterGrace(stop)
     await own.stop()
     await delivering
     await hanging.stop()
