@@ -1,6 +1,6 @@
 /** Writes that have to wait: each until five seconds after it was asked for, and no more than a thousand of them. */
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AppError, catalogue } from '../../src/core/errors.ts'
@@ -35,14 +35,42 @@ const failure = (write: Promise<unknown>): Promise<AppError> =>
     (error) => error,
   )
 
+/** The writer's clock, which stands still until it is moved. */
+function stopTheClock() {
+  let now = 0
+  const clock = spyOn(performance, 'now').mockImplementation(() => now)
+  return {
+    advance(ms: number): void {
+      now += ms
+    },
+    looks: () => clock.mock.calls.length,
+    [Symbol.dispose]: () => clock.mockRestore(),
+  }
+}
+
+test('a write is refused after five seconds, and not before', async () => {
+  using clock = stopTheClock()
+  let isRefused = false
+  const refused = failure(write('patient')).finally(() => {
+    isRefused = true
+  })
+  const looks = clock.looks()
+  clock.advance(4999)
+  // It has seen that there is time left, and tried for the lock again.
+  while (!isRefused && clock.looks() < looks + 2) await Bun.sleep(1)
+  expect(isRefused).toBe(false)
+  clock.advance(1)
+  expect(await refused).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
+})
+
 test('a write that was queued with a timed-out one does not wait all over again', async () => {
+  using clock = stopTheClock()
   const first = failure(write('first'))
   const others = ['second', 'third'].map((key) => failure(write(key)))
+  clock.advance(5000)
   expect(await first).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '2' } })
-  // One that waited all over again would get the lock within its five seconds, and be written.
-  const release = setTimeout(() => other.run('ROLLBACK'), 4000)
+  // One that waited all over again would wait for ever: its clock stands still.
   for (const refused of await Promise.all(others)) expect(refused.code).toBe('unavailable')
-  clearTimeout(release)
   other.run('ROLLBACK')
   expect(await write('later')).toBe('later')
 })
