@@ -1,6 +1,6 @@
 /** Idempotency-Key: a request that is sent again, because its answer was lost, creates nothing a second time. */
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { loadSecret } from '../../src/crypto/secret.ts'
+import { loadSecret, sha256 } from '../../src/crypto/secret.ts'
 import { createSecretBox } from '../../src/crypto/secret-box.ts'
 import { idempotentAnswers } from '../../src/db/tables.ts'
 import { enrol } from '../harness/authenticator.ts'
@@ -266,6 +266,23 @@ describe('an error', () => {
   })
 
   test('is returned once megabytes of responses are kept for a user, however few sites exist', async () => {
+    const { idempotency, store } = panel.services
+    const answersOf = async () =>
+      (await store.read.select().from(idempotentAnswers)).filter(({ userId }) => userId === ada.id)
+    const sizeOf = (answers: { answer: string }[]) => answers.reduce((sum, { answer }) => sum + answer.length, 0)
+    // Most of them, kept by what keeps those of requests: it would take hundreds of requests.
+    const large = { body: 'x'.repeat(700_000) }
+    for (let number = 0; number < 8; number++) {
+      const request = { userId: ada.id, keyHash: sha256(`large-${number}`), fingerprint: sha256('large') }
+      await idempotency.once(
+        request,
+        (conclude) => store.write((tx) => conclude(tx, undefined)),
+        () => large,
+      )
+    }
+    const before = sizeOf(await answersOf())
+    expect(before).toBeGreaterThan(7_400_000)
+    expect(before).toBeLessThan(7_600_000)
     const label = 'a'.repeat(60)
     const aliases = Array.from({ length: 100 }, (_, n) => `${label}.${label}.${label}.${'b'.repeat(50)}.a${n}.example`)
     const long = (number: number) => post<Site>('/sites', `long-${number}`, { domain: newDomain(), aliases })
@@ -279,7 +296,13 @@ describe('an error', () => {
       409,
       'Idempotency-Key: at most 8 MB of responses are kept per day; send the request without one',
     ])
-    expect(kept * aliases.join().length).toBeGreaterThan(5_000_000)
+    const answers = await answersOf()
+    expect(kept).toBeGreaterThan(5)
+    expect(answers).toHaveLength(8 + kept)
+    // The next one would have been too much, and the last one was not.
+    const longest = (sizeOf(answers) - before) / kept + 100
+    expect(sizeOf(answers)).toBeLessThanOrEqual(8_000_000)
+    expect(sizeOf(answers) + longest).toBeGreaterThan(8_000_000)
     expect(await sitesOf()).toEqual([])
     expect((await panel.post('/sites', ada.token, { domain: newDomain() })).status).toBe(201)
     panel.clock.advance(DAY_SECONDS)
