@@ -56,7 +56,10 @@ export function keepRows({ data }: Pick<Panel, 'data'>): () => void {
     writer.transaction(() => {
       for (const { name } of tables) writer.run(`DELETE FROM "${name}"`)
       for (const { name, rows } of tables) {
-        for (const row of rows) writer.run(`INSERT INTO "${name}" VALUES (${row.map(() => '?').join()})`, row)
+        const places = rows[0]?.map(() => '?').join()
+        if (places === undefined) continue
+        using insert = writer.prepare(`INSERT INTO "${name}" VALUES (${places})`)
+        for (const row of rows) insert.run(...row)
       }
     })()
   }

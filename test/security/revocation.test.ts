@@ -1,6 +1,6 @@
 /** A right that is taken away while a request is on its way is gone for that request too, whatever route it takes. */
 import { Database } from 'bun:sqlite'
-import { beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, mock, spyOn, test } from 'bun:test'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { smallArchive } from '../harness/archives.ts'
@@ -101,7 +101,13 @@ const isForNodes = ({ path }: Operation) => path.startsWith('/api/v1/node/')
 const isMutating = (operation: Operation) => operation.method !== 'GET' && !operation.isOpen && !isForNodes(operation)
 
 const panel = await useMailingPanel({ sitesPort: 8080 })
+afterAll(() => {
+  mock.restore()
+})
 beforeAll(async () => {
+  const { sleep } = Bun
+  // A write looks every ten milliseconds whether another process has ended; hundreds of them wait here.
+  spyOn(Bun, 'sleep').mockImplementation(() => sleep(1))
   const { limiter, store } = panel.services
   const { take } = limiter
   limiter.take = (...request) => {
