@@ -19,6 +19,10 @@ type Site = { id: number; subscription_id: number; domain: string; document_root
 /** What becomes of each step: called with its name before it, and after it. */
 type Watch = (moment: 'before' | 'after', step: string) => void
 
+/** Made once: `tar` and `gzip` are processes of their own. */
+const FIRST = archiveOf({ 'index.html': 'one' })
+const SECOND = archiveOf({ 'index.html': 'two', 'a/b.txt': 'b' })
+
 const LIMITS = { maxBytes: 1_000_000, maxFiles: 100, maxSeconds: 60 }
 
 const panel = await usePanel()
@@ -105,10 +109,10 @@ async function prepare() {
   const [kept, removed] = [await create(), await create()]
   const driver = startDriver()
   for (const site of [kept, removed]) {
-    expect(await endOf(panel, await deployTo(panel, site, archiveOf({ 'index.html': 'one' }), 1))).toBe('active')
+    expect(await endOf(panel, await deployTo(panel, site, FIRST, 1))).toBe('active')
   }
   await driver.stop()
-  const second = await deployTo(panel, kept, archiveOf({ 'index.html': 'two', 'a/b.txt': 'b' }), 2)
+  const second = await deployTo(panel, kept, SECOND, 2)
   await panel.delete(`/sites/${removed.id}`, user.token)
   return { user, kept, removed, second }
 }
