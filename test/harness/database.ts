@@ -53,6 +53,7 @@ export function keepRows({ data }: Pick<Panel, 'data'>): () => void {
   return () => {
     using writer = new Database(path)
     writer.run('PRAGMA busy_timeout = 60000')
+    writer.run('PRAGMA synchronous = OFF')
     writer.transaction(() => {
       for (const { name } of tables) writer.run(`DELETE FROM "${name}"`)
       for (const { name, rows } of tables) {

@@ -232,6 +232,7 @@ async function sendWhole(asked: Asked): Promise<Refusal> {
 function openDatabase(): Database {
   const database = new Database(join(panel.data, 'ncp.db'))
   database.run('PRAGMA busy_timeout = 60000')
+  database.run('PRAGMA synchronous = OFF')
   database.run('PRAGMA foreign_keys = ON')
   return database
 }
