@@ -15,7 +15,7 @@ export const layers = ['core', 'technical', 'service', 'http', 'routes', 'module
 export type Layer = (typeof layers)[number]
 
 const technical = new Set(
-  'agent backup config crypto data-directory.ts db jobs limiter log mail metrics node settings system threads.ts unpack'.split(
+  'agent backup config crypto data-directory.ts db jobs limiter log mail metrics node settings site-logs system threads.ts unpack'.split(
     ' ',
   ),
 )
@@ -63,6 +63,7 @@ export const rooms = [
   'db',
   'jobs',
   'node',
+  'site-logs',
   'mail',
   'config',
   'settings',
@@ -91,6 +92,7 @@ export const rooms = [
   'account/api-keys',
   'account/administration',
   'account/me',
+  'hosting/usage',
   'hosting/sites',
   'hosting/deployments',
   'hosting/embedded',

@@ -39,6 +39,8 @@ export const dataNames = {
   siteArchives: 'sites/archives',
   /** Deleted sites, for some days. */
   siteTrash: 'sites/.trash',
+  /** The access logs of the sites that the panel itself serves, a directory a site. */
+  siteLogs: 'sites/logs',
   /** Where a backup is copied to, before a restore replaces anything. */
   restoring: 'restoring',
   /** There while a restore is under way, and after one that was interrupted. */

@@ -14,6 +14,7 @@ import { deploymentsModule } from './features/hosting/deployments/module.ts'
 import { embeddedModule } from './features/hosting/embedded/module.ts'
 import { sitesModule } from './features/hosting/sites/module.ts'
 import { subscriptionsModule } from './features/hosting/subscriptions/module.ts'
+import { usageModule } from './features/hosting/usage/module.ts'
 import { auditModule } from './features/operation/audit/module.ts'
 import { healthModule } from './features/operation/health/module.ts'
 import { nodesModule } from './features/operation/nodes/module.ts'
@@ -41,6 +42,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(apiKeysModule)
     .add(administrationModule)
     .add(meModule)
+    .add(usageModule)
     .add(sitesModule)
     .add(deploymentsModule)
     .add(embeddedModule)

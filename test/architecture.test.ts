@@ -207,6 +207,7 @@ const owners: Record<string, string> = {
   'sites.ts': 'features/hosting/sites/',
   'subscriptions.ts': 'features/hosting/subscriptions/',
   'two-factor.ts': 'features/account/two-factor/',
+  'usage.ts': 'features/hosting/usage/',
   'users.ts': 'features/account/users/',
 }
 
@@ -253,6 +254,7 @@ const otherReaders: Record<string, string> = {
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',
   'features/hosting/subscriptions/subscriptions.ts apiKeys': 'how many go with it',
   'features/hosting/subscriptions/subscriptions.ts users': 'whether there is the user at all',
+  'features/hosting/usage/usage.ts sites': 'whose site it is that a node reports on',
   'settings/stored.ts settings': 'the settings, for everything that depends on them',
 }
 

@@ -17,7 +17,7 @@ import {
   unknownHost,
 } from './pages.ts'
 import { answerProbe, createProbe, PROBE_PREFIX } from './probe.ts'
-import { type Reply, toResponse } from './reply.ts'
+import { bytesOf, type Reply, toResponse } from './reply.ts'
 import { createSendFile } from './send-file.ts'
 import { serveSite } from './serve-site.ts'
 import type { ServedSite, SiteTable } from './site.ts'
@@ -25,8 +25,13 @@ import type { ServedSite, SiteTable } from './site.ts'
 export type SiteRequest = {
   /** Undefined for a host without a site. */
   siteId: number | undefined
-  method: string
+  /** As it came: its header fields are read only where they are needed. */
+  request: Request
   status: number
+  /** Of the body of the answer. */
+  bytes: number
+  /** Until the answer was made. */
+  durationMs: number
   /** The address of the socket. */
   peer: string | undefined
 }
@@ -81,6 +86,7 @@ export function createSiteFetch(options: SiteFetchOptions): SiteFetch {
   }
 
   return (request, peer) => {
+    const startedAt = clock.elapsedMs()
     let siteId: number | undefined
     let reply: Awaitable<Reply>
     try {
@@ -94,7 +100,9 @@ export function createSiteFetch(options: SiteFetchOptions): SiteFetch {
     }
     if (reply instanceof Promise) reply = reply.catch((error) => failed(error, siteId))
     return whenKnown(reply, (reply) => {
-      observe?.({ siteId, method: request.method, status: reply.status, peer })
+      const { status } = reply
+      const durationMs = clock.elapsedMs() - startedAt
+      observe?.({ siteId, request, status, bytes: bytesOf(request, reply), durationMs, peer })
       return toResponse(request, reply, clock)
     })
   }

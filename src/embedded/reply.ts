@@ -36,3 +36,9 @@ export function toResponse({ method }: Request, { status, headers, body }: Reply
     },
   })
 }
+
+/** The length of the body that is sent, if the client takes all of it. */
+export function bytesOf({ method }: Request, { status, body }: Reply): number {
+  if (method === 'HEAD' || status === 304) return 0
+  return 'open' in body ? body.sizeBytes : body.length
+}

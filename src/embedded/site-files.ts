@@ -16,8 +16,9 @@ export type SiteFiles = ReturnType<typeof createSiteFiles>
 /**
  * @param paths.sites holds a directory for each site, named after its id
  * @param paths.trash on the same file system: a site goes there by one rename
+ * @param paths.logs holds a directory for each site with an access log
  */
-export function createSiteFiles(paths: { sites: string; archives: string; trash: string }) {
+export function createSiteFiles(paths: { sites: string; archives: string; trash: string; logs: string }) {
   const siteDirectory = (siteId: number) => join(paths.sites, `${siteId}`)
   const releases = (siteId: number) => join(siteDirectory(siteId), 'releases')
   const release = (siteId: number, number: number) => join(releases(siteId), `${number}`)
@@ -26,6 +27,7 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
 
   return {
     siteDirectory,
+    releases,
     release,
     current,
 
@@ -79,8 +81,9 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
       for (const name of needless) await rm(join(releases(siteId), name), { recursive: true, force: true })
     },
 
-    /** Moves all of a site to the trash by one rename. @param at milliseconds since the epoch */
+    /** Removes the logs of a site, and moves all of it to the trash by one rename. @param at milliseconds since the epoch */
     async discard(subscriptionId: number, siteId: number, at: number): Promise<void> {
+      await rm(join(paths.logs, `${siteId}`), { recursive: true, force: true })
       await mkdir(paths.trash, { recursive: true, mode: PRIVATE })
       const name = `${subscriptionId}-${siteId}-${at}`
       await unlessMissing(rename(siteDirectory(siteId), join(paths.trash, name)))

@@ -69,7 +69,14 @@ export function describeAddress(text: string): ClientAddress | undefined {
   const ip = parseAddress(text)
   if (!ip) return undefined
   const address = ip.toString()
-  return { address, group: ip instanceof ipaddr.IPv6 ? `${networkOf(ip)}/64` : address }
+  return { address, group: ip instanceof ipaddr.IPv6 ? `${networkOf(ip, 4)}/64` : address }
+}
+
+/** For logs that must not tell people apart: the network of an address, a /24 of IPv4 or a /48 of IPv6. @returns "" for no address */
+export function shortenAddress(text: string): string {
+  const ip = parseAddress(text)
+  if (!ip) return ''
+  return `${ip instanceof ipaddr.IPv6 ? networkOf(ip, 3) : ipaddr.IPv4.networkAddressFromCIDR(`${ip}/24`)}`
 }
 
 /** IPv4 written as IPv6 is IPv4. A zone names an interface of the machine that wrote it, and means nothing on another. */
@@ -86,6 +93,7 @@ function isAddress(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
 }
 
-function networkOf(ip: ipaddr.IPv6): string {
-  return new ipaddr.IPv6([...ip.parts.slice(0, 4), 0, 0, 0, 0]).toString()
+/** @param parts how many of its eight groups of 16 bits stay */
+function networkOf(ip: ipaddr.IPv6, parts: number): string {
+  return new ipaddr.IPv6(ip.parts.map((part, position) => (position < parts ? part : 0))).toString()
 }

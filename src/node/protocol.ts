@@ -89,7 +89,34 @@ export type NodeReport = {
   releases: ReleaseReport[]
   /** Subscriptions that were `deleting`, and of which nothing is left. */
   removedSubscriptions: number[]
+  usage?: UsageBatch
+  sizes?: SiteSize[]
 }
+
+/** Requests to sites that were not reported before. */
+export type UsageBatch = {
+  /** Random: a batch that is sent again counts once. */
+  id: string
+  /** At most `MAX_HOURS_OF_BATCH`. */
+  hours: HourUsage[]
+}
+
+export const MAX_HOURS_OF_BATCH = 500
+
+/** Requests to a site in an hour, or in a part of it. */
+export type HourUsage = {
+  siteId: number
+  /** Its beginning, in milliseconds since the epoch. */
+  hour: number
+  requests: number
+  /** That were sent. */
+  bytes: number
+  /** How many requests got each class of status, from 1xx to 5xx. */
+  statuses: number[]
+}
+
+/** What a site takes on the disk of its node. */
+export type SiteSize = { siteId: number; bytes: number; files: number }
 
 export type DesiredChanges = {
   /** To go on from. */

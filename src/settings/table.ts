@@ -100,6 +100,22 @@ export const settingTable = {
     default: 'UTC',
     description: 'The time zone of times in emails',
   },
+  siteLogDays: {
+    name: 'site_log_days',
+    kind: 'integer',
+    minimum: 1,
+    maximum: 365,
+    default: 14,
+    description: 'How many days the logs of sites are kept',
+  },
+  siteLogAddresses: {
+    name: 'site_log_addresses',
+    kind: 'choice',
+    values: ['full', 'shortened'],
+    default: 'full',
+    description:
+      "Visitors' addresses in the logs of sites: whole, or cut to their network, a /24 of IPv4 or a /48 of IPv6, before they are written",
+  },
 } as const satisfies Record<string, Setting>
 
 type Table = typeof settingTable

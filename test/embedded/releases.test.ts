@@ -15,7 +15,12 @@ const LIMITS = { maxBytes: 1_000_000, maxFiles: 100, maxSeconds: 60 }
 test('a public directory that is changed while an archive is unpacked is the one that it must have', async () => {
   const root = newDirectory()
   const archives = join(root, 'archives')
-  const files = createSiteFiles({ sites: join(root, 'sites'), archives, trash: join(root, 'trash') })
+  const files = createSiteFiles({
+    sites: join(root, 'sites'),
+    archives,
+    trash: join(root, 'trash'),
+    logs: join(root, 'logs'),
+  })
   const archive = archiveOf({ 'dist/index.html': 'x' })
   mkdirSync(archives)
   writeFileSync(join(archives, '5'), archive)

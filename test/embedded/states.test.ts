@@ -172,7 +172,7 @@ test('each request is observed once, with its site', async () => {
   await sites.ask('/', { host: 'unknown.test' })
   await sites.ask('/', { host: 'suspended.test', method: 'POST' })
   await sites.ask('/', { host: 'a b' })
-  expect(sites.observed.map(({ siteId, method, status }) => ({ siteId, method, status }))).toEqual([
+  expect(sites.observed.map(({ siteId, request, status }) => ({ siteId, method: request.method, status }))).toEqual([
     { siteId: 1, method: 'GET', status: 200 },
     { siteId: undefined, method: 'GET', status: 404 },
     { siteId: 3, method: 'POST', status: 503 },

@@ -205,6 +205,13 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
       return (await panel.post<{ key: string }>('/auth/api-keys', token, { name: 'Test', ...options })).data.key
     },
 
+    /** Does what the panel does by itself from time to time. @param failure what it would log if that failed */
+    async runTask(failure: string): Promise<void> {
+      const task = services.tasks.find((task) => task.failure === failure)
+      if (!task) throw new Error(`no task: ${failure}`)
+      await task.run(new AbortController().signal)
+    },
+
     async stop(): Promise<void> {
       await server?.stop(true)
       await services.close()

@@ -1,6 +1,6 @@
 /** Which requests come from one client. */
 import { describe, expect, test } from 'bun:test'
-import { parseRanges } from '../../src/limiter/address.ts'
+import { parseRanges, shortenAddress } from '../../src/limiter/address.ts'
 import { createClientAddress } from '../../src/limiter/client-address.ts'
 import { noLog } from '../harness/log.ts'
 
@@ -114,4 +114,15 @@ describe('an unreadable entry of a trusted proxy', () => {
 
 test('invalid ranges are refused', () => {
   for (const text of ['x', '10.0.0.0/33', '1.2.3', '::/129', '']) expect(() => parseRanges([text])).toThrow()
+})
+
+test.each([
+  ['203.0.113.9', '203.0.113.0'],
+  ['::ffff:203.0.113.9', '203.0.113.0'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
+  ['fe80::1%eth0', 'fe80::'],
+  ['64:ff9b::203.0.113.7', '203.0.113.0'],
+  ['none', ''],
+])('%s is cut to %s for logs', (address, network) => {
+  expect(shortenAddress(address)).toBe(network)
 })

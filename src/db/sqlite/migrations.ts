@@ -13,6 +13,7 @@ import jobs from '../../../drizzle/0010_jobs.sql' with { type: 'text' }
 import servedSites from '../../../drizzle/0011_served-sites.sql' with { type: 'text' }
 import namesByZone from '../../../drizzle/0012_names-by-zone.sql' with { type: 'text' }
 import nodes from '../../../drizzle/0013_nodes.sql' with { type: 'text' }
+import siteUsage from '../../../drizzle/0014_site-usage.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -35,4 +36,5 @@ export const migrations: readonly Migration[] = [
   { name: '0011_served-sites', sql: servedSites },
   { name: '0012_names-by-zone', sql: namesByZone },
   { name: '0013_nodes', sql: nodes },
+  { name: '0014_site-usage', sql: siteUsage },
 ]

@@ -32,6 +32,9 @@ export const sites = table(
     failure: text(),
     /** Absolute, on the node, as reported. */
     documentRoot: text('document_root'),
+    /** On the disk of its node, as last measured; null before. */
+    diskBytes: integer('disk_bytes'),
+    files: integer(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

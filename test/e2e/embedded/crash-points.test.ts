@@ -63,7 +63,7 @@ function startDriver(watch: Watch = () => undefined, isDead = () => false) {
   const listener = openSiteListener({ fetch: fetchSite, host: '127.0.0.1', port: 0 })
   serving.opened(listener.port)
   const files = watched(
-    createSiteFiles({ sites: paths.sites, archives: paths.siteArchives, trash: paths.siteTrash }),
+    createSiteFiles({ sites: paths.sites, archives: paths.siteArchives, trash: paths.siteTrash, logs: paths.siteLogs }),
     ['openArchive', 'removeArchive', 'beginRelease', 'finishRelease', 'point', 'keepReleases', 'discard'],
     watch,
     isDead,

@@ -134,6 +134,16 @@ export const SiteModel = t.Object(
       },
       { additionalProperties: false },
     ),
+    usage: t.Object(
+      {
+        disk_bytes: nullable(integerOut({ minimum: 0, examples: [1048576] })),
+        files: nullable(integerOut({ minimum: 0, examples: [120] })),
+      },
+      {
+        additionalProperties: false,
+        description: 'On the disk, all releases together, measured every five minutes; null before the first time',
+      },
+    ),
     created_at: timestampOut(),
     updated_at: timestampOut(),
   },
@@ -162,6 +172,7 @@ export function toSite(site: Site, servedBy: ServedBy) {
     document_root: site.documentRoot,
     current_deployment_id: site.deploymentId,
     serving: { driver: servedBy.driver, node_id: null },
+    usage: { disk_bytes: site.diskBytes, files: site.files },
     created_at: formatTimestamp(site.createdAt),
     updated_at: formatTimestamp(site.updatedAt),
   }

@@ -13,7 +13,7 @@ import { readDesired } from './desired.ts'
 import { siteEventRoutes } from './event-routes.ts'
 import { pruneEvents, recordEvent } from './events.ts'
 import { createLocalLink } from './link.ts'
-import { createTakeReport } from './observed.ts'
+import { createTakeReport, type TakeUsage } from './observed.ts'
 import { siteRoutes } from './routes.ts'
 import { createServing } from './serving.ts'
 import { createSites } from './sites.ts'
@@ -23,6 +23,7 @@ export type SitesNeeds = Platform & {
   writeAs: WriteAs
   readAs: ReadAs
   subscriptionScope: SubscriptionScope
+  takeUsage: TakeUsage
 }
 
 const HOUR_MS = 60 * 60 * 1000
@@ -40,6 +41,7 @@ export function sitesModule(needs: SitesNeeds) {
     readAs,
     commits,
     subscriptionScope,
+    takeUsage,
   } = needs
   const serving = createServing(config)
   const waitUntilObserved = createWaitUntilObserved(commits)
@@ -61,7 +63,7 @@ export function sitesModule(needs: SitesNeeds) {
   }
 
   const readDesiredOf = (nodeId: NodeId, revision: number) => readDesired(store, nodeId, revision)
-  const takeReport = createTakeReport({ writeAs, clock })
+  const takeReport = createTakeReport({ writeAs, clock, takeUsage })
 
   return {
     services: {

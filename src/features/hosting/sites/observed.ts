@@ -1,12 +1,13 @@
 /** Takes a node's report: what it observed is written, what it claims of others' sites or of the future is not. */
 import { and, eq, ne } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
+import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries } from '../../../db/store.ts'
 import { deployments, sites } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
-import type { Failure, NodeReport, ReleaseReport, SiteReport } from '../../../node/protocol.ts'
+import type { Failure, NodeReport, ReleaseReport, SiteReport, SiteSize, UsageBatch } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import { type EventKind, recordEvent } from './events.ts'
 import { forgetOldDeployments } from './old-deployments.ts'
@@ -23,9 +24,12 @@ const eventOf = {
   failed: 'site.failed',
 } as const satisfies Record<string, EventKind>
 
-export type TakeReportOptions = { writeAs: WriteAs; clock: Clock }
+/** Counts requests to the sites of a node. */
+export type TakeUsage = (nodeId: NodeId, batch: UsageBatch) => Promise<void>
 
-export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
+export type TakeReportOptions = { writeAs: WriteAs; clock: Clock; takeUsage: TakeUsage }
+
+export function createTakeReport({ writeAs, clock, takeUsage }: TakeReportOptions) {
   async function inBatches<T>(all: T[], take: (tx: Queries, one: T) => Promise<void>): Promise<void> {
     for (let from = 0; from < all.length; from += BATCH) {
       await writeAs(panelItself, async (tx) => {
@@ -141,6 +145,14 @@ export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
     await desired.announce(tx, site.subscriptionId)
   }
 
+  async function takeSize(tx: Queries, nodeId: NodeId, { siteId, bytes, files }: SiteSize): Promise<void> {
+    const [row] = await tx.select().from(sites).where(eq(sites.id, siteId))
+    if (!row || !(await desired.isOn(tx, nodeId, row.subscriptionId))) return
+    const size = { diskBytes: cut(bytes), files: cut(files) }
+    if (changesNothing(differences(row, size))) return
+    await tx.update(sites).set(size).where(eq(sites.id, siteId))
+  }
+
   async function takeRemoved(tx: Queries, nodeId: NodeId, subscriptionId: number): Promise<void> {
     if (!(await desired.isOn(tx, nodeId, subscriptionId))) return
     const [left] = await tx
@@ -156,6 +168,8 @@ export function createTakeReport({ writeAs, clock }: TakeReportOptions) {
     await inBatches(report.sites, (tx, one) => takeSite(tx, nodeId, one))
     await inBatches(report.releases, (tx, one) => takeRelease(tx, nodeId, one))
     await inBatches(report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
+    await inBatches(report.sizes ?? [], (tx, one) => takeSize(tx, nodeId, one))
+    if (report.usage) await takeUsage(nodeId, report.usage)
   }
 }
 
@@ -165,3 +179,6 @@ function withoutTime(failure: string | null): string | null {
   const { retryAt: _, ...rest }: Failure = JSON.parse(failure)
   return JSON.stringify(rest)
 }
+
+/** What a node reports may be anything. */
+const cut = (count: number) => Math.min(Math.max(0, Math.trunc(count)), Number.MAX_SAFE_INTEGER)

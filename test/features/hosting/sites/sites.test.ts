@@ -24,6 +24,7 @@ type Site = {
   serving: object
   created_at: string
   updated_at: string
+  usage: { disk_bytes: number | null; files: number | null }
 }
 
 const panel = await usePanel()
@@ -301,6 +302,7 @@ describe('a site', () => {
       document_root: null,
       current_deployment_id: null,
       serving: { driver: null, node_id: null },
+      usage: { disk_bytes: null, files: null },
       created_at: now,
       updated_at: now,
     })

@@ -18,6 +18,8 @@ const DEFAULTS = {
   panel_name: null,
   language: 'en',
   time_zone: 'UTC',
+  site_log_days: 14,
+  site_log_addresses: 'full',
 }
 const RULE = 'jwt_ttl_seconds: must be from 60 to 2592000'
 
