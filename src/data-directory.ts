@@ -41,6 +41,8 @@ export const dataNames = {
   siteTrash: 'sites/.trash',
   /** The access logs of the sites that the panel itself serves, a directory a site. */
   siteLogs: 'sites/logs',
+  /** See `node/epoch.ts`. */
+  nodeEpoch: 'node-epoch',
   /** Where a backup is copied to, before a restore replaces anything. */
   restoring: 'restoring',
   /** There while a restore is under way, and after one that was interrupted. */

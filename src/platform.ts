@@ -33,6 +33,7 @@ import { createOutbox } from './mail/outbox.ts'
 import { createFindWording } from './mail/wording.ts'
 import { createRequestCounters } from './metrics/requests.ts'
 import type { Module } from './module.ts'
+import { createEpoch } from './node/epoch.ts'
 import { createStoredSettings, readSettings } from './settings/stored.ts'
 import { requireOwnDirectory, requireOwnKey } from './system/private-file.ts'
 import { uses } from './system/workarounds.ts'
@@ -131,6 +132,8 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
       store,
       /** Wakes what waits for a change of the database. */
       commits,
+      /** Nodes tell a restored database from the one that they knew by it. */
+      epoch: createEpoch(paths.nodeEpoch),
       hasUsers,
       probe: () => probe(store),
       storedSettings,

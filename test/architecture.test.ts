@@ -227,6 +227,7 @@ const otherWriters: Record<string, string> = {
   'features/hosting/sites/old-deployments.ts deployments': 'which go when a node reports another: one transaction',
   'features/hosting/sites/observed.ts deployments':
     'a report on a release also changes what its site is to serve: one transaction',
+  'features/operation/nodes/nodes.ts sites': 'those of a node that is removed are served by nobody',
   'features/hosting/subscriptions/subscriptions.ts sites':
     'a suspension changes what the node is to do for each of them',
 }

@@ -85,9 +85,13 @@ function mark(data: string, content: RestoreMark): void {
   sync(data)
 }
 
-/** What a restore replaces. A log of the old database SQLite would play into the new one. */
+/**
+ * What a restore replaces. A log of the old database SQLite would play into the new one, and the epoch would tell nodes
+ * that nothing has happened.
+ */
 function filesIn(data: string): string[] {
-  return [...databaseNames.filter((file) => existsSync(join(data, file))), ...companionFiles(data)]
+  const names = [...databaseNames, dataNames.nodeEpoch]
+  return [...names.filter((file) => existsSync(join(data, file))), ...companionFiles(data)]
 }
 
 /** None of the new ones comes into place before all of these are out of it. */

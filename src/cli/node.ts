@@ -4,6 +4,7 @@ import { operator } from '../core/actor.ts'
 import { allRows } from '../core/page.ts'
 import { NodeName, toNode } from '../features/operation/nodes/model.ts'
 import type { Node } from '../features/operation/nodes/nodes.ts'
+import { readStatus } from '../features/operation/nodes/said.ts'
 import { checksOf } from '../http/schema.ts'
 import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
@@ -11,6 +12,8 @@ import { onInstallation } from './installation.ts'
 import { isTerminal, print, printJson } from './output.ts'
 import { line, printList } from './table.ts'
 import { count, humanTime } from './units.ts'
+
+const NAMED = "name of the node, from 'ncp node list'"
 
 export function addNode(program: Command): void {
   const node = program.command('node').description('manage the nodes that may serve sites, even while the panel runs')
@@ -41,6 +44,9 @@ export function addNode(program: Command): void {
             ID: (row) => row.id,
             NAME: (row) => row.name,
             SUBSCRIPTIONS: (row) => row.subscriptions,
+            'NEW ONES': ({ drainedAt }) => (drainedAt === null ? 'yes' : 'no'),
+            VERSION: ({ version }) => version ?? '',
+            HELD: ({ status }) => readStatus(status).held?.code ?? '',
             'LAST SEEN': ({ lastSeenAt }) => (lastSeenAt === null ? 'never' : humanTime(lastSeenAt)),
           },
           empty: 'There are no nodes.',
@@ -48,17 +54,33 @@ export function addNode(program: Command): void {
       ),
     )
 
+  for (const isDrained of [true, false]) {
+    withSettings(node.command(isDrained ? 'drain' : 'resume'), ['data'])
+      .description(isDrained ? 'give a node no new subscriptions' : 'give a node new subscriptions again')
+      .argument('<name>', NAMED, readName)
+      .action((name: string, _: object, command: Command) =>
+        onInstallation(command, async ({ nodes }) => {
+          const { id } = await nodes.findByName(name)
+          const changed = await nodes.drain(operator, id, isDrained)
+          const told = isDrained ? 'gets no new subscriptions' : 'gets new subscriptions'
+          print(isTerminal() ? `The node ${name} ${told}.` : line(fieldsOf(changed)))
+        }),
+      )
+  }
+
   const remove = withYes(withSettings(node.command('remove'), ['data']))
-    .description('remove a node: its token stops working at once')
-    .argument('<name>', "name of the node, from 'ncp node list'", readName)
-    .action((name: string, { yes }: { yes?: true }) =>
+    .description('remove a node that serves nothing: its token stops working at once')
+    .argument('<name>', NAMED, readName)
+    .option('--abandon', 'remove it although it has subscriptions, whose sites are then served by nobody')
+    .action((name: string, { yes, abandon = false }: { yes?: true; abandon?: boolean }) =>
       onInstallation(remove, async ({ nodes }) => {
         const found = await nodes.findByName(name)
-        const left = `${count(found.subscriptions, 'subscription')} on it would be served by no node`
-        const warning = found.subscriptions > 0 ? ` The ${left}.` : ''
-        const ask = `Remove the node ${name}?${warning} This cannot be undone.`
-        await confirm(remove, { ask, yes, losesData: found.subscriptions > 0 })
-        const removed = await nodes.remove(operator, found.id)
+        const left = `${count(found.subscriptions, 'subscription')} on it would be served by nobody`
+        const losesData = abandon && found.subscriptions > 0
+        const ask = `Remove the node ${name}?${losesData ? ` The ${left}.` : ''} This cannot be undone.`
+        // One that will be refused needs no answer.
+        if (abandon || found.subscriptions === 0) await confirm(remove, { ask, yes, losesData })
+        const removed = await nodes.remove(operator, found.id, { abandons: abandon })
         print(isTerminal() ? `Removed the node ${name}.` : line(fieldsOf(removed)))
       }),
     )

@@ -1,5 +1,5 @@
 /** Which subscriptions changed, in the order in which they did, for the node that serves them. */
-import { and, asc, desc, eq, gt, isNull } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, inArray, isNull } from 'drizzle-orm'
 import type { Queries } from '../db/store.ts'
 import { desiredStates, siteRemovals } from '../db/tables.ts'
 
@@ -7,6 +7,11 @@ import { desiredStates, siteRemovals } from '../db/tables.ts'
 export type NodeId = number | null
 
 const onNode = (nodeId: NodeId) => (nodeId === null ? isNull(desiredStates.nodeId) : eq(desiredStates.nodeId, nodeId))
+
+/** In the transaction that makes a subscription for a node: later changes stay with that node. */
+async function announceNew(tx: Queries, nodeId: number, subscriptionId: number): Promise<void> {
+  await tx.insert(desiredStates).values({ subscriptionId, nodeId })
+}
 
 /** In the transaction that changes what a subscription or a site of it should be: without it, no node would learn of it. */
 async function announce(tx: Queries, subscriptionId: number): Promise<void> {
@@ -47,9 +52,17 @@ async function isOn(queries: Queries, nodeId: NodeId, subscriptionId: number): P
   return row !== undefined
 }
 
-/** How many subscriptions a node serves, or has yet to remove. */
-function countOn(queries: Queries, nodeId: NodeId): Promise<number> {
-  return queries.$count(desiredStates, onNode(nodeId))
+/** By node, how many subscriptions it serves, or has yet to remove; absent: none. */
+async function countOn(queries: Queries, nodeIds: number[]): Promise<Map<number, number>> {
+  if (nodeIds.length === 0) return new Map()
+  const rows = await queries
+    .select({ nodeId: desiredStates.nodeId, subscriptions: count() })
+    .from(desiredStates)
+    .where(inArray(desiredStates.nodeId, nodeIds))
+    .groupBy(desiredStates.nodeId)
+  return new Map(
+    rows.flatMap(({ nodeId, subscriptions }) => (nodeId === null ? [] : [[nodeId, subscriptions] as const])),
+  )
 }
 
 /** Sites of a subscription whose row is gone, and that the node has not removed. */
@@ -74,6 +87,7 @@ async function confirmSubscriptionRemoved(tx: Queries, subscriptionId: number): 
 }
 
 export const desired = {
+  announceNew,
   announce,
   changedAfter,
   newest,

@@ -83,6 +83,23 @@ export type ReleaseReport = { siteId: number; deploymentId: number } & (
   | { state: 'failed'; failure: ReleaseFailure }
 )
 
+/** Why a node serves on as before and does nothing of what it is told, until its operator accepts it. */
+export type Held = {
+  /** `new_epoch`: the panel's database is another one, or was restored. */
+  code: 'new_epoch' | 'too_many_absent'
+  message: string
+}
+
+/** A node as a whole. */
+export type NodeStatus = {
+  /** null: it does what it is told. */
+  held: Held | null
+  /** Sites with files that the panel does not name: served no more, and kept. */
+  orphans: number[]
+  /** Of all that it has ever seen: no subscription may be given an id up to this one again. */
+  highestSubscriptionId: number
+}
+
 /** What a node observed. Hostile input: it may lie about its own sites, and about nothing else. */
 export type NodeReport = {
   sites: SiteReport[]
@@ -91,6 +108,20 @@ export type NodeReport = {
   removedSubscriptions: number[]
   usage?: UsageBatch
   sizes?: SiteSize[]
+  /** Absent: as reported last. The panel's own process reports none. */
+  node?: NodeStatus
+  /** Sent by the link itself. */
+  description?: NodeDescription
+}
+
+/** What a node runs, and can serve. */
+export type NodeDescription = {
+  /** Of the program. */
+  version: string
+  /** That are installed, such as `8.4`, the newest first. */
+  phpVersions: string[]
+  /** Of its clock, in milliseconds since the epoch. */
+  time: number
 }
 
 /** Requests to sites that were not reported before. */
@@ -119,6 +150,10 @@ export type HourUsage = {
 export type SiteSize = { siteId: number; bytes: number; files: number }
 
 export type DesiredChanges = {
+  /** Of the panel, for ever; absent within its own process. */
+  installationId?: string
+  /** Random; another one after each `backup restore` and each move of the database. */
+  epoch?: string
   /** To go on from. */
   revision: number
   subscriptions: DesiredSubscription[]
@@ -134,4 +169,10 @@ export type NodeLink = {
   waitForChange(revision: number, signal: AbortSignal): Promise<void>
   /** @throws Error when the panel does not take it; all of it may be sent again */
   report(report: NodeReport): Promise<void>
+}
+
+/** Where a node gets the archives that it unpacks. */
+export type ArchiveSource = {
+  /** @returns undefined where the panel has no such archive for this node; its bytes are yet to be checked */
+  archive(sha256: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined>
 }

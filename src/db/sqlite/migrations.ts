@@ -14,6 +14,7 @@ import servedSites from '../../../drizzle/0011_served-sites.sql' with { type: 't
 import namesByZone from '../../../drizzle/0012_names-by-zone.sql' with { type: 'text' }
 import nodes from '../../../drizzle/0013_nodes.sql' with { type: 'text' }
 import siteUsage from '../../../drizzle/0014_site-usage.sql' with { type: 'text' }
+import nodesServe from '../../../drizzle/0015_nodes-serve.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   { name: '0012_names-by-zone', sql: namesByZone },
   { name: '0013_nodes', sql: nodes },
   { name: '0014_site-usage', sql: siteUsage },
+  { name: '0015_nodes-serve', sql: nodesServe },
 ]

@@ -1,5 +1,5 @@
 /** What nodes are to do. Owner: node. */
-import { id, index, integer, table, uniqueIndex } from '../columns.ts'
+import { id, index, integer, table, text, uniqueIndex } from '../columns.ts'
 
 /**
  * One row for each subscription, also for a deleted one until its node has confirmed. A change replaces the row, so its
@@ -28,3 +28,12 @@ export const siteRemovals = table(
   },
   (table) => [index('site_removals_subscription').on(table.subscriptionId)],
 )
+
+/** One row, made by its migration: what nodes know the installation by. */
+export const installation = table('installation', {
+  id: integer().primaryKey(),
+  /** Random, for ever: a restored backup has the same. */
+  installationId: text('installation_id').notNull(),
+  /** No subscription gets an id up to this one: it is the number of a user on a node. */
+  lastSubscriptionId: integer('last_subscription_id').notNull(),
+})

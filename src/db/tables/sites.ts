@@ -1,5 +1,6 @@
 /** Sites, their names and events. Owner: features/hosting/sites. */
 import { createdAt, flag, id, index, integer, table, text, uniqueIndex, updatedAt } from '../columns.ts'
+import { nodes } from './nodes.ts'
 import { subscriptions } from './subscriptions.ts'
 
 export const sites = table(
@@ -9,6 +10,8 @@ export const sites = table(
     subscriptionId: integer('subscription_id')
       .notNull()
       .references(() => subscriptions.id, { onDelete: 'cascade' }),
+    /** That of its subscription, so that a list of sites is read from one table. */
+    nodeId: integer('node_id').references(() => nodes.id),
     kind: text({ enum: ['static', 'php'] }).notNull(),
     /** Such as 8.4; null for a static site. */
     phpVersion: text('php_version'),
@@ -38,7 +41,7 @@ export const sites = table(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('sites_subscription_id').on(table.subscriptionId)],
+  (table) => [index('sites_subscription_id').on(table.subscriptionId), index('sites_node_id').on(table.nodeId)],
 )
 
 /** Every host name on the node, domains and aliases alike, so that one unique key covers both. */

@@ -1,6 +1,7 @@
 /** Subscriptions. Owner: features/hosting/subscriptions. */
 import { sql } from 'drizzle-orm'
 import { createdAt, flag, id, index, integer, table, text, uniqueIndex, updatedAt } from '../columns.ts'
+import { nodes } from './nodes.ts'
 import { userId } from './users.ts'
 
 export const subscriptions = table(
@@ -13,11 +14,14 @@ export const subscriptions = table(
     isDefault: flag('is_default').notNull(),
     /** 0 means no limit. */
     maxSites: integer('max_sites').notNull(),
+    /** The node that serves its sites; null for the panel's own process. */
+    nodeId: integer('node_id').references(() => nodes.id),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (table) => [
     index('subscriptions_user_id').on(table.userId),
+    index('subscriptions_node_id').on(table.nodeId),
     uniqueIndex('subscriptions_one_default').on(table.userId).where(sql`is_default = 1`),
   ],
 )

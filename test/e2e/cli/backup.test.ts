@@ -217,11 +217,14 @@ describe('a restore', () => {
     await panel.stop('SIGKILL' as 'SIGTERM')
     expect(existsSync(here.inData('ncp.db-wal'))).toBe(true)
     writeFileSync(here.inData('totp.key'), `${'0'.repeat(64)}\n`)
+    // A node that knows it has to learn that the state it followed is another one.
+    writeFileSync(here.inData('node-epoch'), 'of the database that is replaced')
     const stdout = await succeed('backup', 'restore', made.name)
     expect(stdout).toContain(`restored ${made.name}`)
+    expect(existsSync(here.inData('node-epoch'))).toBe(false)
     const aside = /files are in (\S+);/.exec(stdout)?.[1] ?? ''
     expect(readdirSync(here.path(aside)).sort()).toEqual(
-      expect.arrayContaining(['jwt.key', 'ncp.db', 'ncp.db-wal', 'totp.key']),
+      expect.arrayContaining(['jwt.key', 'ncp.db', 'ncp.db-wal', 'node-epoch', 'totp.key']),
     )
     expect(existsSync(here.inData('ncp.db-wal'))).toBe(false)
     expect(readdirSync(here.inData()).filter((name) => /restoring|unfinished/.test(name))).toEqual([])

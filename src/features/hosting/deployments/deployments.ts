@@ -50,7 +50,7 @@ export function createDeployments(options: DeploymentsOptions) {
     const found = await siteAccess.find(queries, caller, ref)
     if (found.subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
     if (found.site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
-    serving.requireDriver()
+    serving.requireDriver(found.site.nodeId)
     await requireFewWaiting(queries, found.subscription)
     return found
   }

@@ -129,8 +129,8 @@ export const SiteModel = t.Object(
     current_deployment_id: nullable(integerOut({ minimum: 1, examples: [31] })),
     serving: t.Object(
       {
-        driver: nullable(choice(['embedded'], 'What serves the site; null if nothing does')),
-        node_id: nullable(integerOut({ minimum: 1, examples: [1] })),
+        driver: nullable(choice(['embedded', 'nginx'], 'What serves the site; null if nothing does')),
+        node_id: nullable(integerOut({ minimum: 1, examples: [1], description: 'Null for the panel itself' })),
       },
       { additionalProperties: false },
     ),
@@ -171,8 +171,8 @@ export function toSite(site: Site, servedBy: ServedBy) {
     urls: urlsOf([site.domain, ...site.aliases], servedBy),
     document_root: site.documentRoot,
     current_deployment_id: site.deploymentId,
-    serving: { driver: servedBy.driver, node_id: null },
     usage: { disk_bytes: site.diskBytes, files: site.files },
+    serving: { driver: servedBy.driver, node_id: servedBy.nodeId },
     created_at: formatTimestamp(site.createdAt),
     updated_at: formatTimestamp(site.updatedAt),
   }

@@ -6,6 +6,7 @@ import type { NodeId } from '../../../node/desired-states.ts'
 import type { Platform } from '../../../platform.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { Placement } from '../../operation/nodes/placement.ts'
 import { createSiteAccess } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { createWaitUntilObserved } from '../wait.ts'
@@ -24,6 +25,7 @@ export type SitesNeeds = Platform & {
   readAs: ReadAs
   subscriptionScope: SubscriptionScope
   takeUsage: TakeUsage
+  placement: Placement
 }
 
 const HOUR_MS = 60 * 60 * 1000
@@ -42,6 +44,7 @@ export function sitesModule(needs: SitesNeeds) {
     commits,
     subscriptionScope,
     takeUsage,
+    placement,
   } = needs
   const serving = createServing(config)
   const waitUntilObserved = createWaitUntilObserved(commits)
@@ -55,6 +58,7 @@ export function sitesModule(needs: SitesNeeds) {
     scope: subscriptionScope,
     siteAccess: createSiteAccess(subscriptionScope),
     serving,
+    phpVersionsOf: placement.phpVersionsOf,
   })
 
   async function pruneAll(stopping: AbortSignal): Promise<void> {

@@ -123,7 +123,7 @@ export type SiteRoutesOptions = {
 }
 
 export function siteRoutes({ guard, sites, serving, pages, answerOnce }: SiteRoutesOptions) {
-  const shown = (site: Site) => toSite(site, serving.current())
+  const shown = (site: Site) => toSite(site, serving.of(site.nodeId))
 
   async function readPage(caller: Caller, query: typeof sitesQuery.static): Promise<SentPage> {
     return representPage(await sites.list(caller, toSiteFilter(query), pageOfQuery(query)), shown)

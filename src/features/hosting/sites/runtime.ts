@@ -1,16 +1,15 @@
 /** What runs a site: nothing for a static one, an installed version of PHP for another. */
 import { AppError } from '../../../core/errors.ts'
-import type { ServedBy } from './serving.ts'
-
 export type Runtime = { kind: 'static'; phpVersion: null } | { kind: 'php'; phpVersion: string }
 
 /**
+ * @param phpVersions those that are installed, the newest first
  * @param kind undefined: `php` if a version is named, else `static`
  * @param phpVersion null: the newest that is installed, for a PHP site
  * @throws AppError `validation_error` for a version that is not installed, and for a static site with one
  */
 export function runtimeOf(
-  { phpVersions }: ServedBy,
+  phpVersions: readonly string[],
   kind: Runtime['kind'] | undefined,
   phpVersion: string | null,
 ): Runtime {

@@ -1,16 +1,20 @@
 /** Who serves the sites of this installation, and at which URLs. */
 import { AppError } from '../../../core/errors.ts'
+import type { NodeId } from '../../../node/desired-states.ts'
 
 export type ServedBy = {
   /** Null where nobody serves them. */
-  driver: 'embedded' | null
+  driver: 'embedded' | 'nginx' | null
+  /** Null for the panel's own process. */
+  nodeId: NodeId
   /** Undefined without a driver. */
   port: number | undefined
-  /** The PHP versions that are installed, the newest first. */
-  phpVersions: readonly string[]
 }
 
 export const NO_DRIVER = 'This server does not serve sites; its operator can switch that on with NCP_SITES_PORT'
+
+/** Of every node. */
+const NODE_PORT = 80
 
 export type Serving = ReturnType<typeof createServing>
 
@@ -24,13 +28,17 @@ export type ServingConfig = {
 export function createServing(config: ServingConfig) {
   let { sitesPort: port } = config
 
-  const current = (): ServedBy => ({ driver: port === undefined ? null : 'embedded', port, phpVersions: [] })
+  const of = (nodeId: NodeId): ServedBy =>
+    nodeId === null
+      ? { driver: port === undefined ? null : 'embedded', nodeId, port }
+      : { driver: 'nginx', nodeId, port: NODE_PORT }
 
   return {
-    current,
+    /** Who serves what is on a node. */
+    of,
     /** @throws AppError `conflict` where nothing serves sites */
-    requireDriver(): void {
-      if (current().driver === null) throw new AppError('conflict', NO_DRIVER)
+    requireDriver(nodeId: NodeId): void {
+      if (of(nodeId).driver === null) throw new AppError('conflict', NO_DRIVER)
     },
     /** The port that sites are served on, for a setting of 0. */
     opened(actual: number): void {

@@ -9,7 +9,7 @@ import type { Precondition } from '../../../core/precondition.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
-import { desired } from '../../../node/desired-states.ts'
+import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SiteAccess, SiteRef, SiteRow } from '../site-access.ts'
@@ -61,12 +61,14 @@ export type SitesOptions = {
   scope: SubscriptionScope
   siteAccess: SiteAccess
   serving: Serving
+  /** The versions of PHP that a node has, the newest first. */
+  phpVersionsOf(queries: Queries, nodeId: NodeId): Promise<readonly string[]>
 }
 
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, readAs, waitUntilObserved, scope, siteAccess, serving } = options
+  const { store, clock, audit, writeAs, readAs, waitUntilObserved, scope, siteAccess, serving, phpVersionsOf } = options
 
   /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
   async function findVisible(caller: Caller, ref: SiteRef, queries: Queries) {
@@ -83,7 +85,7 @@ export function createSites(options: SitesOptions) {
   }
 
   async function insert(tx: Queries, actor: Actor, subscription: Subscription, wanted: Wanted): Promise<Site> {
-    const { id: subscriptionId, userId: ownerId } = subscription
+    const { id: subscriptionId, userId: ownerId, nodeId } = subscription
     const { domain, aliases, ...content } = wanted
     const domains = { domain, aliases }
     await requireRoom(tx, subscription)
@@ -93,6 +95,7 @@ export function createSites(options: SitesOptions) {
         .insert(sites)
         .values({
           subscriptionId,
+          nodeId,
           ...content,
           isEnabled: true,
           isDeleting: false,
@@ -173,7 +176,7 @@ export function createSites(options: SitesOptions) {
       return writeAs(caller, async (tx, caller) => {
         const subscription = await scope.resolve(tx, caller, subscriptionId)
         if (!subscription) throw new AppError('bad_request', 'subscription_id: is required for administrators')
-        const runtime = runtimeOf(serving.current(), site.kind, site.phpVersion)
+        const runtime = runtimeOf(await phpVersionsOf(tx, subscription.nodeId), site.kind, site.phpVersion)
         const created = await insert(tx, caller, subscription, { ...names, ...runtime, spa, publicDir })
         await conclude?.(tx, created)
         return created
@@ -207,7 +210,7 @@ export function createSites(options: SitesOptions) {
           kind === undefined && phpVersion === undefined
             ? {}
             : runtimeOf(
-                serving.current(),
+                await phpVersionsOf(tx, before.nodeId),
                 // A version alone makes it a PHP site, as it does a new one.
                 kind ?? (typeof phpVersion === 'string' ? undefined : before.kind),
                 phpVersion ?? (kind === 'static' ? null : before.phpVersion),

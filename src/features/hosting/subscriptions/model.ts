@@ -11,6 +11,8 @@ import {
   integerOut,
   integerText,
   label,
+  nullable,
+  nullableIn,
   timestampOut,
   toInteger,
 } from '../../../http/schema.ts'
@@ -30,6 +32,13 @@ export const CreateSubscription = closed({
   name: name(),
   is_default: t.Optional(flag()),
   max_sites: t.Optional(maxSites()),
+  node_id: t.Optional(
+    nullableIn(idIn([1]), {
+      examples: [1],
+      description:
+        'The node that serves its sites, null for the panel itself; absent: the node with the fewest subscriptions of those that take new ones, or the panel where there is none',
+    }),
+  ),
 })
 export const ChangeSubscription = closed({
   user_id: t.Optional(idIn([2])),
@@ -58,6 +67,13 @@ export const SubscriptionModel = t.Object(
     status: status(),
     is_default: t.Boolean(),
     max_sites: integerOut({ minimum: 0, examples: [10], description: '0 means no limit' }),
+    node_id: nullable(
+      integerOut({
+        minimum: 1,
+        examples: [1],
+        description: 'The node that serves its sites; null for the panel itself',
+      }),
+    ),
     created_at: timestampOut(),
     updated_at: timestampOut(),
   },
@@ -72,6 +88,7 @@ export function toSubscription(row: Subscription) {
     status: row.status,
     is_default: row.isDefault,
     max_sites: row.maxSites,
+    node_id: row.nodeId,
     created_at: formatTimestamp(row.createdAt),
     updated_at: formatTimestamp(row.updatedAt),
   }

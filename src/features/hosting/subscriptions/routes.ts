@@ -157,6 +157,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
       name: body.name,
       isDefault: body.is_default,
       maxSites: body.max_sites ?? 0,
+      nodeId: body.node_id,
     }
     return answerOnce(
       operations.createSubscription,

@@ -14,10 +14,12 @@ import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { apiKeys, sites, subscriptions, users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
-import { desired } from '../../../node/desired-states.ts'
+import { desired, type NodeId } from '../../../node/desired-states.ts'
+import { takeSubscriptionId } from '../../../node/installation.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { Notify } from '../../account/notices.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { Placement } from '../../operation/nodes/placement.ts'
 import { type Subscription, subscriptionScope } from './scope.ts'
 
 export type { Subscription } from './scope.ts'
@@ -29,6 +31,8 @@ export type NewSubscription = {
   isDefault: boolean | undefined
   /** 0 means no limit. */
   maxSites: number
+  /** Null: the panel's own process; undefined: the node with the fewest subscriptions. */
+  nodeId?: NodeId | undefined
 }
 export type SubscriptionChanges = {
   /** Another user, who gets it together with its sites. */
@@ -48,11 +52,12 @@ export type SubscriptionsOptions = {
   audit: RecordAudit
   writeAs: WriteAs
   notify: Notify
+  placement: Placement
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-export function createSubscriptions({ store, clock, audit, writeAs, notify }: SubscriptionsOptions) {
+export function createSubscriptions({ store, clock, audit, writeAs, notify, placement }: SubscriptionsOptions) {
   const find = (id: number, queries: Queries = store.read) => subscriptionScope.find(queries, id)
 
   async function list(page: PageRequest, { id, userId, status }: SubscriptionFilter): Promise<Page<Subscription>> {
@@ -118,28 +123,40 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify }: Su
     /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
     findOwn: (caller: Caller, id: number): Promise<Subscription> => subscriptionScope.findOwn(store.read, caller, id),
 
-    /** @throws AppError `not_found` for an unknown user */
+    /** @throws AppError `not_found` for an unknown user or node, `conflict` for a node that has not connected */
     async create(
       actor: Actor,
-      { isDefault, ...values }: NewSubscription,
+      { isDefault, nodeId: namedNode, ...values }: NewSubscription,
       conclude?: Conclude<Subscription>,
     ): Promise<Subscription> {
       const now = clock.now()
       return writeAs(actor, async (tx, actor) => {
         await requireUser(tx, values.userId)
         if (isDefault) await clearDefault(tx, values.userId)
+        if (typeof namedNode === 'number') await placement.require(tx, namedNode)
+        const nodeId = namedNode === undefined ? await placement.choose(tx) : namedNode
         const { id } = await one(
           tx
             .insert(subscriptions)
-            .values({ ...values, isDefault: isDefault ?? false, status: 'active', createdAt: now, updatedAt: now })
+            .values({
+              id: await takeSubscriptionId(tx),
+              ...values,
+              nodeId,
+              isDefault: isDefault ?? false,
+              status: 'active',
+              createdAt: now,
+              updatedAt: now,
+            })
             .returning(),
         )
+        // It makes a user of its own for it, even before there is a site.
+        if (nodeId !== null) await desired.announceNew(tx, nodeId, id)
         await ensureDefault(tx, values.userId)
         await audit(tx, actor, {
           action: 'subscription.create',
           accountId: values.userId,
           target: { type: 'subscription', id },
-          details: { name: values.name, maxSites: values.maxSites },
+          details: { name: values.name, maxSites: values.maxSites, ...(nodeId !== null && { nodeId }) },
         })
         const created = await find(id, tx)
         await conclude?.(tx, created)

@@ -43,6 +43,8 @@ export const ACTIONS = [
   'node.remove',
   'node.token_rotate',
   'deployment.create',
+  'node.drain',
+  'node.resume',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]

@@ -5,18 +5,27 @@ import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import { createNodeCredentials } from './credentials.ts'
 import { createNodes } from './nodes.ts'
+import { createPlacement } from './placement.ts'
 import { adminNodeRoutes, nodeTokenRoutes } from './routes.ts'
+import { createTakeSelfReport } from './self-report.ts'
 import { createNodeUsage } from './usage.ts'
 import { createWriteAsNode } from './write-as-node.ts'
 
 export type NodesNeeds = Platform & { audit: RecordAudit; writeAs: WriteAs; writeSoonAs: WriteAs }
 
-export function nodesModule({ store, clock, storageLog, audit, writeAs, writeSoonAs }: NodesNeeds) {
+export function nodesModule({ store, clock, epoch, storageLog, audit, writeAs, writeSoonAs }: NodesNeeds) {
   const usage = createNodeUsage({ writeSoonAs, clock, log: storageLog })
   const writeAsNode = createWriteAsNode({ writeAs, clock })
   const nodes = createNodes({ store, clock, audit, writeAs, writeAsNode, settleUsage: usage.settle })
   return {
-    services: { nodes, writeAsNode, nodeCredentials: createNodeCredentials({ store, clock, record: usage.record }) },
+    services: {
+      nodes,
+      writeAsNode,
+      nodeCredentials: createNodeCredentials({ store, clock, record: usage.record }),
+      /** Where new subscriptions go. */
+      placement: createPlacement(epoch),
+      takeSelfReport: createTakeSelfReport({ epoch, clock }),
+    },
     routes: ({ guard, nodeGuard }) => [adminNodeRoutes({ guard, nodes }), nodeTokenRoutes({ nodeGuard, nodes })],
     tasks: [
       { everyMs: 60_000, run: usage.flush, log: storageLog, failure: 'when nodes were last seen was not written' },

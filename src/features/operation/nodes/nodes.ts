@@ -7,8 +7,9 @@ import type { Page, PageRequest } from '../../../core/page.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import { one } from '../../../db/statements.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
-import { nodes } from '../../../db/tables.ts'
+import { nodes, sites } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
+import type { Failure } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../audit/audit.ts'
 import { newNodeToken } from './token.ts'
@@ -18,7 +19,8 @@ import type { WriteAsNode } from './write-as-node.ts'
 const PREVIOUS_TOKEN_MS = 60 * 60 * 1000
 
 type NodeRow = typeof nodes.$inferSelect
-export type Node = Omit<NodeRow, 'tokenHash' | 'previousTokenHash' | 'previousValidUntil'> & { subscriptions: number }
+type Secrets = 'tokenHash' | 'previousTokenHash' | 'previousValidUntil'
+export type Node = Omit<NodeRow, Secrets> & { subscriptions: number }
 
 export type NodesOptions = {
   store: ReadStore
@@ -35,9 +37,15 @@ export type Nodes = ReturnType<typeof createNodes>
 const present = isNull(nodes.removedAt)
 
 export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleUsage }: NodesOptions) {
-  async function withCount(queries: Queries, row: NodeRow): Promise<Node> {
-    const { tokenHash: _, previousTokenHash: __, previousValidUntil: ___, ...shown } = row
-    return { ...shown, subscriptions: await desired.countOn(queries, row.id) }
+  async function withCounts(queries: Queries, rows: NodeRow[]): Promise<Node[]> {
+    const counts = await desired.countOn(
+      queries,
+      rows.map(({ id }) => id),
+    )
+    return rows.map(({ tokenHash: _, previousTokenHash: __, previousValidUntil: ___, ...shown }) => ({
+      ...shown,
+      subscriptions: counts.get(shown.id) ?? 0,
+    }))
   }
 
   async function find(queries: Queries, id: number): Promise<Node> {
@@ -46,7 +54,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
       .from(nodes)
       .where(and(eq(nodes.id, id), present))
     if (!row) throw new AppError('not_found', 'no such node')
-    return withCount(queries, row)
+    return one(withCounts(queries, [row]))
   }
 
   return {
@@ -59,7 +67,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
           .where(and(gt(nodes.id, afterId), present))
           .orderBy(asc(nodes.id))
           .limit(wanted)
-        return pieceOf(await Promise.all(rows.map((row) => withCount(store.read, row))), wanted)
+        return pieceOf(await withCounts(store.read, rows), wanted)
       })
     },
 
@@ -76,7 +84,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
         .from(nodes)
         .where(and(eq(nodes.name, name), present))
       if (!row) throw new AppError('not_found', `no node has the name ${name}`)
-      return withCount(store.read, row)
+      return one(withCounts(store.read, [row]))
     },
 
     /** @returns the node, and its token, to be shown once. @throws AppError `conflict` for a name that is taken */
@@ -95,14 +103,38 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
           target: { type: 'node', id: row.id },
           details: { name },
         })
-        return { node: await withCount(tx, row), token }
+        return { node: await one(withCounts(tx, [row])), token }
       })
     },
 
-    /** Revokes its tokens. Subscriptions that are on it stay there, and are served by nobody. @throws AppError `not_found` */
-    async remove(actor: Actor, id: number): Promise<Node> {
+    /** A node that is drained gets no new subscriptions; it serves those that it has. @throws AppError `not_found` */
+    async drain(actor: Actor, id: number, isDrained: boolean): Promise<Node> {
       return writeAs(actor, async (tx, actor) => {
         const found = await find(tx, id)
+        if ((found.drainedAt !== null) === isDrained) return found
+        const drainedAt = isDrained ? clock.now() : null
+        await tx.update(nodes).set({ drainedAt }).where(eq(nodes.id, id))
+        await audit(tx, actor, {
+          action: isDrained ? 'node.drain' : 'node.resume',
+          accountId: null,
+          target: { type: 'node', id },
+        })
+        return { ...found, drainedAt }
+      })
+    },
+
+    /**
+     * Revokes its tokens.
+     *
+     * @param abandons whether subscriptions may be on it, whose sites are then served by nobody
+     * @throws AppError `not_found`, `conflict` while subscriptions are on it
+     */
+    async remove(actor: Actor, id: number, { abandons = false } = {}): Promise<Node> {
+      return writeAs(actor, async (tx, actor) => {
+        const found = await find(tx, id)
+        if (found.subscriptions > 0 && !abandons) throw stillServes(found)
+        const failure = JSON.stringify(nodeRemoved)
+        await tx.update(sites).set({ observed: 'failed', failure }).where(eq(sites.nodeId, id))
         await tx
           .update(nodes)
           .set({ removedAt: clock.now(), tokenHash: null, previousTokenHash: null, previousValidUntil: null })
@@ -135,4 +167,17 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
       })
     },
   }
+}
+
+/** Of the sites of a node that is gone: nobody else would say so. */
+const nodeRemoved: Failure = {
+  code: 'node_removed',
+  message: 'The server that served this site was removed; ask your provider',
+  retryable: false,
+  retryAt: null,
+}
+
+function stillServes({ name, subscriptions }: Node): AppError {
+  const many = subscriptions === 1 ? 'a subscription' : `${subscriptions} subscriptions`
+  return new AppError('conflict', `The node ${name} serves ${many}, or has yet to remove what is left of them`)
 }

@@ -9,6 +9,7 @@ type Subscription = {
   status: string
   is_default: boolean
   max_sites: number
+  node_id: number | null
   created_at: string
   updated_at: string
 }
@@ -58,7 +59,7 @@ describe('a customer’s list', () => {
     expect([answer.status, answer.message, answer.data]).toEqual([200, '', []])
     const first = await panel.subscription(carl.id, { name: 'First', max_sites: 5 })
     const second = await panel.subscription(carl.id, { name: 'Second' })
-    const shared = { user_id: carl.id, status: 'active', created_at: now(), updated_at: now() }
+    const shared = { user_id: carl.id, status: 'active', node_id: null, created_at: now(), updated_at: now() }
     expect(await own(carl.token)).toEqual([
       { id: first, name: 'First', is_default: true, max_sites: 5, ...shared },
       { id: second, name: 'Second', is_default: false, max_sites: 0, ...shared },
@@ -213,6 +214,7 @@ describe('an administrator', () => {
       status: 'active',
       is_default: true,
       max_sites: 10,
+      node_id: null,
       created_at: now(),
       updated_at: now(),
     })
