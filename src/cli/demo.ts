@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { operator } from '../core/actor.ts'
 import { newToken, writePrivateFile } from '../crypto/secret.ts'
+import { sampleArchive } from '../features/hosting/deployments/sample.ts'
 import type { Panel } from '../panel.ts'
 
 type DemoCredentials = { email: string; password: string; key: string }
@@ -38,7 +39,8 @@ export async function seedDemo(panel: Panel) {
   return { curl: (reachable: Reachable) => curlLines(credentials, reachable) }
 }
 
-async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: Panel): Promise<DemoCredentials> {
+async function createDemo(panel: Panel): Promise<DemoCredentials> {
+  const { users, passwords, subscriptions, sites, deployments, apiKeys } = panel
   const password = newToken()
   const user = await users.create(
     operator,
@@ -53,7 +55,8 @@ async function createDemo({ users, passwords, subscriptions, sites, apiKeys }: P
       maxSites: 10,
     })
     for (const domain of domains) {
-      await sites.createFor(operator, subscription.id, { domain, aliases: [`www.${domain}`] })
+      const site = await sites.createFor(operator, subscription.id, { domain, aliases: [`www.${domain}`] })
+      if (domain === OPEN_SITE) await deployments.createFor(operator, site.id, await sampleArchive())
     }
   }
   const { key } = await apiKeys.createFor(operator, user.id, { name: 'Demo key', expiresAt: undefined })

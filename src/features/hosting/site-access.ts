@@ -11,7 +11,7 @@ export type SiteRef = { id: number; subscriptionId: number | undefined }
 
 export type SiteRow = typeof sites.$inferSelect
 
-type Found = { site: SiteRow; subscription: Subscription }
+export type FoundSite = { site: SiteRow; subscription: Subscription }
 
 export type SiteAccess = ReturnType<typeof createSiteAccess>
 
@@ -20,7 +20,7 @@ export function createSiteAccess(scope: SubscriptionScope) {
    * @param found undefined if there is no such site
    * @throws AppError `not_found`, `forbidden` for another customer's site or one outside the key's subscription
    */
-  async function requireVisible<Site extends Pick<Found, 'subscription'>>(
+  async function requireVisible<Site extends Pick<FoundSite, 'subscription'>>(
     queries: Queries,
     caller: Caller,
     { subscriptionId }: SiteRef,
@@ -37,13 +37,23 @@ export function createSiteAccess(scope: SubscriptionScope) {
     requireVisible,
 
     /** @throws AppError `not_found`, `forbidden` */
-    async find(queries: Queries, caller: Caller, ref: SiteRef): Promise<Found> {
-      const [row] = await queries
-        .select({ site: sites, subscription: subscriptions })
-        .from(sites)
-        .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
-        .where(eq(sites.id, ref.id))
-      return requireVisible(queries, caller, ref, row)
+    find: async (queries: Queries, caller: Caller, ref: SiteRef): Promise<FoundSite> =>
+      requireVisible(queries, caller, ref, await read(queries, ref.id)),
+
+    /** For the command line. @throws AppError `not_found` */
+    async get(queries: Queries, id: number): Promise<FoundSite> {
+      const found = await read(queries, id)
+      if (!found) throw new AppError('not_found', 'No such site')
+      return found
     },
   }
+}
+
+async function read(queries: Queries, id: number): Promise<FoundSite | undefined> {
+  const [row] = await queries
+    .select({ site: sites, subscription: subscriptions })
+    .from(sites)
+    .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
+    .where(eq(sites.id, id))
+  return row
 }

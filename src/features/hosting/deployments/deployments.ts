@@ -1,6 +1,7 @@
 /** Deployments: uploaded archives, numbered by site. A node unpacks and serves them, and its reports say what became of each. */
+import { Readable } from 'node:stream'
 import { and, count, desc, eq, lt } from 'drizzle-orm'
-import type { Caller } from '../../../core/actor.ts'
+import type { Actor, Caller, Operator } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
@@ -11,7 +12,7 @@ import { deployments, sites } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
-import type { SiteAccess, SiteRef } from '../site-access.ts'
+import type { FoundSite, SiteAccess, SiteRef } from '../site-access.ts'
 import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { Subscription } from '../subscriptions/scope.ts'
@@ -45,14 +46,12 @@ export function createDeployments(options: DeploymentsOptions) {
   const { store, clock, audit, writeAs, readAs, waitUntilObserved } = options
   const { siteAccess, serving, recordEvent, archives, room, limits } = options
 
-  /** @throws AppError `not_found`, `forbidden`, and `conflict` for a site that takes no deployments as things are */
-  async function findDeployable(queries: Queries, caller: Caller, ref: SiteRef) {
-    const found = await siteAccess.find(queries, caller, ref)
-    if (found.subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
-    if (found.site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
-    serving.requireDriver(found.site.nodeId)
-    await requireFewWaiting(queries, found.subscription)
-    return found
+  /** @throws AppError `conflict` for a site that takes no deployments as things are */
+  async function requireDeployable(queries: Queries, { site, subscription }: FoundSite): Promise<void> {
+    if (subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
+    if (site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
+    serving.requireDriver(site.nodeId)
+    await requireFewWaiting(queries, subscription)
   }
 
   /** @throws AppError `not_found`, `forbidden` */
@@ -78,7 +77,7 @@ export function createDeployments(options: DeploymentsOptions) {
     throw new AppError('conflict', `${limits.waiting} deployments of this subscription wait to be unpacked already`)
   }
 
-  async function insert(tx: Queries, caller: Caller, siteId: number, archive: Archive, wanted: NewDeployment) {
+  async function insert(tx: Queries, actor: Actor, siteId: number, archive: Archive, wanted: NewDeployment) {
     const [newest] = await tx
       .select({ number: deployments.number })
       .from(deployments)
@@ -95,11 +94,28 @@ export function createDeployments(options: DeploymentsOptions) {
           sha256: archive.sha256,
           archiveBytes: archive.bytes,
           ...wanted,
-          createdBy: caller.userId,
+          createdBy: actor.kind === 'user' ? actor.userId : null,
           createdAt: clock.now(),
         })
         .returning(),
     )
+  }
+
+  /** @throws AppError `conflict` */
+  async function add(tx: Queries, actor: Actor, found: FoundSite, archive: Archive, wanted: NewDeployment) {
+    await requireDeployable(tx, found)
+    const { site, subscription } = found
+    const created = await insert(tx, actor, site.id, archive, wanted)
+    const { id, number, createdAt: at } = created
+    await desired.announce(tx, site.subscriptionId)
+    await recordEvent(tx, { site, kind: 'deployment.created', details: { deploymentId: id, number }, at })
+    await audit(tx, actor, {
+      action: 'deployment.create',
+      accountId: subscription.userId,
+      target: { type: 'deployment', id },
+      details: { siteId: site.id, number, sha256: archive.sha256, archiveBytes: archive.bytes },
+    })
+    return created
   }
 
   return {
@@ -160,8 +176,9 @@ export function createDeployments(options: DeploymentsOptions) {
       { length, chunks, sha256 }: { length: number; chunks: AsyncIterable<Uint8Array>; sha256: string | undefined },
       work: (archive: Archive) => Promise<Result>,
     ): Promise<Result> {
-      const { subscription } = await findDeployable(store.read, caller, ref)
-      return room.within(subscription.id, length, async () => {
+      const found = await siteAccess.find(store.read, caller, ref)
+      await requireDeployable(store.read, found)
+      return room.within(found.subscription.id, length, async () => {
         const archive = await archives.receive(chunks)
         try {
           if (sha256 !== undefined && sha256 !== archive.sha256) {
@@ -184,23 +201,30 @@ export function createDeployments(options: DeploymentsOptions) {
     ): Promise<Deployment> {
       return archives.place(archive, (rename) =>
         writeAs(caller, async (tx, caller) => {
-          const { site, subscription } = await findDeployable(tx, caller, ref)
-          const created = await insert(tx, caller, site.id, archive, wanted)
-          const { id, number, createdAt: at } = created
-          await desired.announce(tx, site.subscriptionId)
-          await recordEvent(tx, { site, kind: 'deployment.created', details: { deploymentId: id, number }, at })
-          await audit(tx, caller, {
-            action: 'deployment.create',
-            accountId: subscription.userId,
-            target: { type: 'deployment', id },
-            details: { siteId: site.id, number, sha256: archive.sha256, archiveBytes: archive.bytes },
-          })
+          const created = await add(tx, caller, await siteAccess.find(tx, caller, ref), archive, wanted)
           await conclude?.(tx, created)
           // Last: whatever fails before it leaves the archive to be discarded.
-          rename(id)
+          rename(created.id)
           return created
         }),
       )
+    },
+
+    /** For the command line. @throws AppError `not_found`, `conflict` */
+    async createFor(actor: Operator, siteId: number, archive: Uint8Array): Promise<Deployment> {
+      const received = await archives.receive(Readable.from([archive]))
+      try {
+        return await archives.place(received, (rename) =>
+          writeAs(actor, async (tx, actor) => {
+            const wanted = { message: null, commit: null, activates: true }
+            const created = await add(tx, actor, await siteAccess.get(tx, siteId), received, wanted)
+            rename(created.id)
+            return created
+          }),
+        )
+      } finally {
+        await archives.discard(received)
+      }
     },
 
     /** Removes the archives that no node has to unpack. */
