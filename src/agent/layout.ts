@@ -47,6 +47,8 @@ export function nodeLayout(root = '/') {
     view: join(run, 'view'),
     /** Sockets of PHP, `SITE.sock`. root 0711 */
     phpSockets: join(run, 'php'),
+    /** Configurations of PHP-FPM, which reads each as the user of its subscription. root 0711 */
+    phpSettings: join(run, 'fpm'),
     /** What only root may ask the web server. root 0700 */
     probe: join(run, 'probe'),
     /** Tells which generation a name leads to. */
@@ -56,7 +58,6 @@ export function nodeLayout(root = '/') {
     /** root:ncp-web 0750 */
     settings,
     webSettings: join(settings, 'nginx'),
-    phpSettings: join(settings, 'php'),
     /** Keys of those who use SFTP, a file a user. */
     sshKeys: join(settings, 'ssh'),
 
@@ -74,3 +75,7 @@ export const homeOf = ({ sites }: Pick<NodeLayout, 'sites'>, subscriptionId: num
 /** The directory of a site, whose releases are below it. */
 export const siteOf = (layout: Pick<NodeLayout, 'sites'>, subscriptionId: number, siteId: number): string =>
   join(homeOf(layout, subscriptionId), 'sites', `${siteId}`)
+
+/** The logs of a site. root, its group the subscription's 0750 */
+export const logsOf = ({ logs }: Pick<NodeLayout, 'logs'>, subscriptionId: number, siteId: number): string =>
+  join(logs, userOf(subscriptionId), `${siteId}`)

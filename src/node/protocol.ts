@@ -1,10 +1,13 @@
 /** What the panel and a node say to each other: the state that is wanted, whole, and what the node has observed. */
+import type { PhpLimits, SitePhp } from './php.ts'
 
 /** A subscription as it should be on its node, with all its sites. */
 export type DesiredSubscription = {
   id: number
   /** `deleting`: the panel knows it no more; its sites are all `deleting` too. */
   state: 'active' | 'suspended' | 'deleting'
+  /** Absent: the defaults. */
+  php?: PhpLimits
   sites: DesiredSite[]
 }
 
@@ -22,6 +25,8 @@ export type DesiredSite = {
   kind: 'static' | 'php'
   /** Such as 8.4; null for a static site. */
   phpVersion: string | null
+  /** Absent: it sets nothing. */
+  php?: SitePhp
   /** Whether unknown paths give index.html. */
   spa: boolean
   /** What is served of a release; null: its directory `public` if it has one, else all of it. */

@@ -8,6 +8,10 @@ const NAMES = ['libc.so.6', `libc.musl-${arch === 'arm64' ? 'aarch64' : 'x86_64'
 const { i32, u32, u64, i64, ptr, void: none } = FFIType
 const FUNCTIONS = {
   socket: { args: [i32, i32, i32], returns: i32 },
+  bind: { args: [i32, ptr, u32], returns: i32 },
+  listen: { args: [i32, i32], returns: i32 },
+  poll: { args: [ptr, u64, i32], returns: i32 },
+  fcntl: { args: [i32, i32, i32], returns: i32 },
   sendto: { args: [i32, ptr, u32, i32, ptr, u32], returns: i32 },
   getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
   setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },

@@ -18,9 +18,17 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
 const OUTBOUND = ['src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
 /**
  * Commands of the operator that run another program, systemd's own or another version of this; and the server, which runs
- * itself to unpack an archive: with limits as its arguments, the archive as a descriptor, and an empty environment.
+ * itself to unpack an archive: with limits as its arguments, the archive as a descriptor, and an empty environment. The agent
+ * of a node starts PHP-FPM and ends processes, as a customer's user: its arguments are numbers and paths of its own.
  */
-const CHILDREN = ['src/cli/run.ts', 'src/cli/systemd.ts', 'src/cli/upgrade.ts', 'src/unpack/run.ts']
+const CHILDREN = [
+  'src/agent/php/launch.ts',
+  'src/agent/processes.ts',
+  'src/cli/run.ts',
+  'src/cli/systemd.ts',
+  'src/cli/upgrade.ts',
+  'src/unpack/run.ts',
+]
 const HASHES = ['src/crypto/totp.ts']
 /**
  * The API, the metrics, and the proof for a certificate authority for as long as it is asked for. The doctor tries whether a
