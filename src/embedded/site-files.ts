@@ -32,12 +32,13 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
     current,
 
     /** Opens the archive of a deployment, as the file itself and not by a link. @throws Error ENOENT where there is none */
-    openArchive: (deploymentId: number) => open(archive(deploymentId), constants.O_RDONLY | constants.O_NOFOLLOW),
+    openArchive: ({ deploymentId }: { deploymentId: number }) =>
+      open(archive(deploymentId), constants.O_RDONLY | constants.O_NOFOLLOW),
 
     removeArchive: (deploymentId: number) => rm(archive(deploymentId), { force: true }),
 
     /** An empty directory to unpack a release in. What an earlier attempt left is removed. */
-    async beginRelease(siteId: number, number: number): Promise<string> {
+    async beginRelease({ siteId }: { siteId: number }, number: number): Promise<string> {
       const unfinished = join(releases(siteId), `${UNFINISHED}${number}`)
       await rm(unfinished, { recursive: true, force: true })
       await mkdir(unfinished, { recursive: true, mode: PRIVATE })
@@ -47,7 +48,7 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
     abandonRelease: (unfinished: string) => rm(unfinished, { recursive: true, force: true }),
 
     /** Gives a release its name, once all of it is on the disk. */
-    async finishRelease(siteId: number, number: number, unfinished: string): Promise<void> {
+    async finishRelease({ siteId }: { siteId: number }, number: number, unfinished: string): Promise<void> {
       await syncAll(unfinished)
       // One that was unpacked and never reported is made anew.
       await rm(release(siteId, number), { recursive: true, force: true })

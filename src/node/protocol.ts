@@ -77,6 +77,8 @@ export type SiteReport = {
       state: 'serving' | 'suspended' | 'disabled'
       /** Absolute, on the node. */
       documentRoot: string
+      /** What someone else had changed, and was put right: words for the operator. Absent: nothing. */
+      repaired?: string[]
     }
   | { state: 'failed'; failure: Failure }
   /** Its files are gone. */

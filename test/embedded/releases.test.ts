@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createReleases } from '../../src/embedded/releases.ts'
 import { createSiteFiles } from '../../src/embedded/site-files.ts'
 import type { DesiredSite, NodeLink, ReleaseReport } from '../../src/node/protocol.ts'
+import { createReleases } from '../../src/node/releases.ts'
 import { unpack } from '../../src/unpack/run.ts'
 import { newDirectory } from '../harness/directory.ts'
 import { noLog } from '../harness/log.ts'
@@ -31,7 +31,7 @@ test('a public directory that is changed while an archive is unpacked is the one
     link: { report: async (report) => reported.resolve(report.releases[0]) } as NodeLink,
     durable: () => undefined,
     log: noLog,
-    unpack: async (archive, release, signal) => {
+    unpack: async (archive, release, _, signal) => {
       begun.resolve()
       await changed.promise
       return unpack({ archive, release, limits: LIMITS, links: 'refuse', signal })

@@ -4,13 +4,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFi
 import { join } from 'node:path'
 import { systemClock } from '../../../src/core/clock.ts'
 import { newToken } from '../../../src/crypto/secret.ts'
+import { createEmbeddedDriver } from '../../../src/embedded/driver.ts'
 import { createSiteFetch } from '../../../src/embedded/fetch.ts'
 import { openSiteListener } from '../../../src/embedded/listener.ts'
 import { createProve } from '../../../src/embedded/prove.ts'
-import { createReconciler } from '../../../src/embedded/reconcile.ts'
-import { createReleases } from '../../../src/embedded/releases.ts'
 import { createSiteFiles } from '../../../src/embedded/site-files.ts'
 import { createLoadedSites } from '../../../src/embedded/table.ts'
+import { createReconciler } from '../../../src/node/reconcile.ts'
+import { createReleases, type Place } from '../../../src/node/releases.ts'
 import { unpack } from '../../../src/unpack/run.ts'
 import { usePanel } from '../../harness/panel.ts'
 import { archiveOf, deployTo, endOf } from '../../harness/site-archives.ts'
@@ -71,7 +72,7 @@ function startDriver(watch: Watch = () => undefined, isDead = () => false) {
   const link = watched(localLink, ['changesAfter', 'report'], watch, isDead)
   const { unpackInto } = watched(
     {
-      unpackInto: (archive: number, release: string, signal: AbortSignal) =>
+      unpackInto: (archive: number, release: string, _: Place, signal: AbortSignal) =>
         unpack({ archive, release, limits: LIMITS, links: 'refuse', signal }),
     },
     ['unpackInto'],
@@ -81,7 +82,8 @@ function startDriver(watch: Watch = () => undefined, isDead = () => false) {
   const { durable } = store
   const releases = createReleases({ files, link, log, durable, unpack: unpackInto })
   const prove = createProve({ host: '127.0.0.1', port: listener.port }, token)
-  const reconciler = createReconciler({ link, loaded, files, releases, prove, durable, clock: systemClock, log })
+  const driver = createEmbeddedDriver({ loaded, files, releases, prove, durable, clock: systemClock, log })
+  const reconciler = createReconciler({ link, driver, durable, log })
   reconciler.start()
   const stop = async () => {
     running.delete(stop)

@@ -2,17 +2,18 @@
 import { closeAll } from '../../../core/close-all.ts'
 import { localHost } from '../../../core/loopback.ts'
 import { newToken } from '../../../crypto/secret.ts'
+import { createEmbeddedDriver } from '../../../embedded/driver.ts'
 import { createSiteFetch, type SiteRequest } from '../../../embedded/fetch.ts'
 import { openSiteListener, type SiteListener } from '../../../embedded/listener.ts'
 import { createProve } from '../../../embedded/prove.ts'
-import { createReconciler, FULL_PASS_MS, type Reconciler } from '../../../embedded/reconcile.ts'
-import { createReleases } from '../../../embedded/releases.ts'
 import { createSiteFiles } from '../../../embedded/site-files.ts'
 import { createSizes } from '../../../embedded/sizes.ts'
 import { createLoadedSites } from '../../../embedded/table.ts'
 import { createTraffic } from '../../../embedded/traffic.ts'
 import type { Module } from '../../../module.ts'
 import type { NodeLink } from '../../../node/protocol.ts'
+import { createReconciler, FULL_PASS_MS, type Reconciler } from '../../../node/reconcile.ts'
+import { createReleases } from '../../../node/releases.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Limits as UnpackLimits } from '../../../unpack/limits.ts'
 import { unpack } from '../../../unpack/run.ts'
@@ -63,7 +64,8 @@ export function embeddedModule(needs: EmbeddedNeeds) {
     durable: store.durable,
     log,
     // Links are refused: everything here is served by one user, who may read more than any customer.
-    unpack: (archive, release, signal) => unpack({ archive, release, limits: unpackLimits, links: 'refuse', signal }),
+    unpack: (archive, release, _, signal) =>
+      unpack({ archive, release, limits: unpackLimits, links: 'refuse', signal }),
   })
   const probeToken = newToken()
   const answers = new Map<string, number>()
@@ -97,7 +99,9 @@ export function embeddedModule(needs: EmbeddedNeeds) {
         start(port = config.sitesPort): SiteListener | undefined {
           listener = port === undefined ? undefined : listen(port)
           const prove = listener && createProve({ host: localHost(config.sitesHost), port: listener.port }, probeToken)
-          reconciler = createReconciler({ link, loaded, files, releases, prove, durable: store.durable, clock, log })
+          const { durable } = store
+          const driver = createEmbeddedDriver({ loaded, files, releases, prove, durable, clock, log })
+          reconciler = createReconciler({ link, driver, durable, log })
           reconciler.start()
           return listener
         },

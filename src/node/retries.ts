@@ -1,4 +1,4 @@
-/** Sites that could not be made what they should be, and when each is tried again. */
+/** What could not be made what it should be, and when each is tried again. */
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 
 const BACKOFF: Backoff = { firstDelayMs: 1000, longestDelayMs: 5 * 60 * 1000 }
@@ -7,21 +7,21 @@ export type Retries<Work> = ReturnType<typeof createRetries<Work>>
 
 /** Counts the time that passes, which no wrong clock delays. */
 export function createRetries<Work>(now: () => number = () => performance.now()) {
-  const failing = new Map<number, { work: Work; failures: number; dueAt: number }>()
+  const failing = new Map<string, { work: Work; failures: number; dueAt: number }>()
 
   return {
-    /** After another failure. @returns the delay in milliseconds */
-    add(siteId: number, work: Work): number {
-      const failures = (failing.get(siteId)?.failures ?? 0) + 1
-      const delayMs = delayAfter(BACKOFF, failures)
-      failing.set(siteId, { work, failures, dueAt: now() + delayMs })
-      return delayMs
+    /** After another failure. */
+    add(key: string, work: Work): void {
+      const failures = (failing.get(key)?.failures ?? 0) + 1
+      failing.set(key, { work, failures, dueAt: now() + delayAfter(BACKOFF, failures) })
     },
 
-    remove: (siteId: number) => failing.delete(siteId),
+    has: (key: string) => failing.has(key),
 
-    keepOnly(siteIds: ReadonlySet<number>): void {
-      for (const id of failing.keys()) if (!siteIds.has(id)) failing.delete(id)
+    remove: (key: string) => failing.delete(key),
+
+    keepOnly(keys: ReadonlySet<string>): void {
+      for (const key of failing.keys()) if (!keys.has(key)) failing.delete(key)
     },
 
     due: (): Work[] => [...failing.values()].filter(({ dueAt }) => dueAt <= now()).map(({ work }) => work),

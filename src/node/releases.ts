@@ -7,19 +7,33 @@ import { pause } from '../core/pause.ts'
 import { createSemaphore } from '../core/semaphore.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
-import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseReport } from '../node/protocol.ts'
-import type { SiteFiles } from './site-files.ts'
+import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseReport } from './protocol.ts'
 
 /** What unpacking comes to; see `unpack/result.ts`. */
 export type Unpacked =
   | { ok: true; files: number; bytes: number }
   | { ok: false; code: string; entry: string | null; line: number | null; message: string; detail?: string }
 
+export type Place = { subscriptionId: number; siteId: number }
+
 /** Unpacks the archive behind a descriptor into an empty directory, by the rules of `ncp unpack`. */
-export type Unpack = (archive: number, release: string, signal: AbortSignal) => Promise<Unpacked>
+export type Unpack = (archive: number, release: string, place: Place, signal: AbortSignal) => Promise<Unpacked>
+
+/** Where archives come from, and releases go. */
+export type ReleaseFiles = {
+  /** @throws Error ENOENT where there is none */
+  openArchive(wanted: DesiredRelease, signal: AbortSignal): Promise<FileHandle>
+  removeArchive(deploymentId: number): Promise<void>
+  /** An empty directory to unpack a release in. What an earlier attempt left is removed. */
+  beginRelease(place: Place, number: number): Promise<string>
+  isDirectory(path: string): Promise<boolean>
+  abandonRelease(unfinished: string): Promise<void>
+  /** Gives a release its name, once all of it is on the disk. */
+  finishRelease(place: Place, number: number, unfinished: string): Promise<void>
+}
 
 export type ReleasesOptions = {
-  files: SiteFiles
+  files: ReleaseFiles
   unpack: Unpack
   link: NodeLink
   /** Resolves when what was reported is on the disk. */
@@ -28,7 +42,7 @@ export type ReleasesOptions = {
 }
 
 type Job = {
-  siteId: number
+  place: Place
   /** As it was told last: the site may change while the archive is unpacked. */
   wanted: DesiredRelease
   cut: AbortController
@@ -53,21 +67,22 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
   const newest = new Map<number, Promise<void>>()
 
   async function make(job: Job): Promise<ReleaseReport | undefined> {
-    const { siteId, wanted, cut } = job
-    const { signal } = cut
+    const { place, wanted } = job
+    const { siteId } = place
+    const { signal } = job.cut
     const { deploymentId, number } = wanted
     const subject = { siteId, deploymentId }
     let archive: FileHandle
     try {
-      archive = await files.openArchive(deploymentId)
+      archive = await files.openArchive(wanted, signal)
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error
       return { ...subject, state: 'failed', failure: lostArchive }
     }
     try {
       if (!(await isWanted(archive, wanted))) return { ...subject, state: 'failed', failure: damagedArchive }
-      const unfinished = await files.beginRelease(siteId, number)
-      const unpacked = await unpack(archive.fd, unfinished, signal)
+      const unfinished = await files.beginRelease(place, number)
+      const unpacked = await unpack(archive.fd, unfinished, place, signal)
       const result = unpacked.ok ? await withPublicDir(unpacked, unfinished, job.wanted) : unpacked
       if (signal.aborted || !result.ok) await files.abandonRelease(unfinished)
       // It is unpacked again at the next start, or never, when its site is being deleted.
@@ -77,7 +92,7 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
         const { code, message, entry, line } = result
         return { ...subject, state: 'failed', failure: { ...failureOf(code, message), entry, line } }
       }
-      await files.finishRelease(siteId, number, unfinished)
+      await files.finishRelease(place, number, unfinished)
       return { ...subject, state: 'ready', files: result.files, bytes: result.bytes }
     } finally {
       await archive.close()
@@ -114,32 +129,32 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
   }
 
   /** Tries again until it is done or cut. */
-  async function persist(subscriptionId: number, job: Job): Promise<void> {
-    const { siteId, cut } = job
+  async function persist(job: Job): Promise<void> {
+    const { place, cut } = job
     for (let failures = 1; !cut.signal.aborted; failures++) {
       try {
-        return await inTurn(subscriptionId, () => {
+        return await inTurn(place.subscriptionId, () => {
           job.working = makeAndReport(job)
           return job.working
         })
       } catch (err) {
-        log.error({ err, site_id: siteId, number: job.wanted.number }, 'a deployment could not be unpacked')
+        log.error({ err, site_id: place.siteId, number: job.wanted.number }, 'a deployment could not be unpacked')
         await pause(delayAfter(BACKOFF, failures), cut.signal)
       }
     }
   }
 
-  function begin(subscriptionId: number, siteId: number, wanted: DesiredRelease): void {
-    const job: Job = { siteId, wanted, cut: new AbortController(), working: undefined }
+  function begin(place: Place, wanted: DesiredRelease): void {
+    const job: Job = { place, wanted, cut: new AbortController(), working: undefined }
     underWay.set(wanted.deploymentId, job)
-    void persist(subscriptionId, job).finally(() => {
+    void persist(job).finally(() => {
       if (underWay.get(wanted.deploymentId) === job) underWay.delete(wanted.deploymentId)
     })
   }
 
   /** Does not wait for those that wait: they do nothing when their turn comes. */
   async function cutAll(which: (siteId: number) => boolean): Promise<void> {
-    const chosen = [...underWay.values()].filter(({ siteId }) => which(siteId))
+    const chosen = [...underWay.values()].filter(({ place }) => which(place.siteId))
     for (const { cut } of chosen) cut.abort()
     await Promise.allSettled(chosen.map(({ working }) => working))
   }
@@ -148,13 +163,13 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
     /** Begins with those that are not under way, without waiting for them, and ends those that are no longer wanted. */
     want(subscriptionId: number, { id, toUnpack }: DesiredSite): void {
       const wanted = new Set(toUnpack.map(({ deploymentId }) => deploymentId))
-      for (const [deploymentId, { siteId, cut }] of underWay) {
-        if (siteId === id && !wanted.has(deploymentId)) cut.abort()
+      for (const [deploymentId, { place, cut }] of underWay) {
+        if (place.siteId === id && !wanted.has(deploymentId)) cut.abort()
       }
       for (const one of toUnpack) {
         const job = underWay.get(one.deploymentId)
         if (job) job.wanted = one
-        else begin(subscriptionId, id, one)
+        else begin({ subscriptionId, siteId: id }, one)
       }
     },
 
