@@ -182,6 +182,7 @@ export function gate(options: GateOptions): Fetch {
       requestId: Bun.randomUUIDv7(),
       startedAt: performance.now(),
       request,
+      received: request,
       path,
       route: routeOf(path),
       client: options.clientAddress(options.peerAddress(request), request.headers.get('x-forwarded-for')),

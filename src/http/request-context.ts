@@ -27,6 +27,8 @@ export type RequestContext = {
   /** The principal and what the route requires, once the guard has let the request through. */
   caller: Caller | undefined
   request: Request
+  /** As the listener knows it: `request` may be a copy with another URL, of which it knows no connection. */
+  received: Request
   /**
    * The headers of the response, even of an error. Set them here, never in Elysia's `set.headers`: copying a `Headers`
    * costs a fifth of filling one from an object.
@@ -52,6 +54,8 @@ export function routeWith<Result>(context: RequestContext, route: (request: Requ
   return route(request)
 }
 
+const nothing = new Request('http://localhost')
+
 /** Used in Elysia's context until `handOver` runs, which is before anything else. */
 const placeholder: RequestContext = {
   requestId: '',
@@ -65,7 +69,8 @@ const placeholder: RequestContext = {
   node: undefined,
   rejection: undefined,
   caller: undefined,
-  request: new Request('http://localhost'),
+  request: nothing,
+  received: nothing,
   responseHeaders: noHeaders,
   reply: noReply,
 }

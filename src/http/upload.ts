@@ -32,7 +32,7 @@ export type ReceiveUploadOptions = {
 }
 
 export function createReceiveUpload({ clock, setIdleTimeout }: ReceiveUploadOptions): ReceiveUpload {
-  return async ({ request, responseHeaders }, { maxBytes }, work) => {
+  return async ({ request, received, responseHeaders }, { maxBytes }, work) => {
     const reader = request.body?.getReader()
     let isWhole = request.body === null
 
@@ -50,7 +50,7 @@ export function createReceiveUpload({ clock, setIdleTimeout }: ReceiveUploadOpti
     try {
       const length = requireLength(request.headers, maxBytes)
       // Too slow is what this file decides, so that its sender is told.
-      setIdleTimeout(request, 2 * PACE.seconds)
+      setIdleTimeout(received, 2 * PACE.seconds)
       return await work({ length, chunks: chunksOf(length) })
     } catch (error) {
       if (!isWhole) {
@@ -60,7 +60,7 @@ export function createReceiveUpload({ clock, setIdleTimeout }: ReceiveUploadOpti
       }
       throw error
     } finally {
-      setIdleTimeout(request, IDLE_TIMEOUT_SECONDS)
+      setIdleTimeout(received, IDLE_TIMEOUT_SECONDS)
     }
   }
 }

@@ -45,6 +45,7 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
       rejection: undefined,
       caller: undefined,
       request,
+      received: request,
       responseHeaders: new Headers(),
       reply: noReply,
     },
