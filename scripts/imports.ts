@@ -92,6 +92,7 @@ export const rooms = [
   'account/api-keys',
   'account/administration',
   'account/me',
+  'hosting/logs',
   'hosting/usage',
   'hosting/sites',
   'hosting/deployments',

@@ -12,6 +12,7 @@ import { twoFactorModule } from './features/account/two-factor/module.ts'
 import { usersModule } from './features/account/users/module.ts'
 import { deploymentsModule } from './features/hosting/deployments/module.ts'
 import { embeddedModule } from './features/hosting/embedded/module.ts'
+import { logsModule } from './features/hosting/logs/module.ts'
 import { sitesModule } from './features/hosting/sites/module.ts'
 import { subscriptionsModule } from './features/hosting/subscriptions/module.ts'
 import { usageModule } from './features/hosting/usage/module.ts'
@@ -42,6 +43,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(apiKeysModule)
     .add(administrationModule)
     .add(meModule)
+    .add(logsModule)
     .add(usageModule)
     .add(sitesModule)
     .add(deploymentsModule)

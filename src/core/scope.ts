@@ -6,6 +6,7 @@ export const SCOPES = [
   'sites:write',
   'deployments:read',
   'deployments:write',
+  'logs:read',
   'subscriptions:read',
   'subscriptions:write',
   'audit-log:read',

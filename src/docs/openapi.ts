@@ -53,6 +53,7 @@ const documentation = {
     { name: 'API keys', description: 'Credentials for scripts' },
     { name: 'Sites', description: 'Websites' },
     { name: 'Deployments', description: 'What a site serves: uploaded archives, and what became of them' },
+    { name: 'Logs', description: 'What visitors asked of a site, and what went wrong' },
     { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
     { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },

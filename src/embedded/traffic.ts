@@ -5,12 +5,12 @@ import type { Clock } from '../core/clock.ts'
 import { unlessMissing } from '../core/error-code.ts'
 import { describeAddress, shortenAddress } from '../limiter/address.ts'
 import type { Log } from '../log/log.ts'
-import type { NodeLink } from '../node/protocol.ts'
+import type { LogRequest, NodeLink } from '../node/protocol.ts'
 import { type AccessEntry, writeEntry } from '../site-logs/access-entry.ts'
 import { createHourlyUsage } from '../site-logs/hourly-usage.ts'
 import { pruneLogFiles } from '../site-logs/log-files.ts'
 import { createLogWriter } from '../site-logs/log-writer.ts'
-import { type LogQuestion, readLog } from '../site-logs/read-log.ts'
+import { readLog } from '../site-logs/read-log.ts'
 import type { SiteRequest } from './fetch.ts'
 
 /** Of requests that wait to be written: some ten megabytes at most. What comes beyond is counted, and not logged. */
@@ -102,9 +102,10 @@ export function createTraffic({ directory, isServed, link, readRules, clock, log
     report: (): Promise<void> =>
       usage.report((batch) => link.report({ sites: [], releases: [], removedSubscriptions: [], usage: batch })),
 
-    async read(siteId: number, question: LogQuestion): Promise<string[]> {
+    /** The last lines of a log of a site, the oldest first. */
+    async read(request: LogRequest): Promise<string[]> {
       await flush()
-      return readLog(directoryOf(siteId), question)
+      return readLog(directoryOf(request.siteId), request)
     },
 
     /** Deletes what is older than the rules say, of sites that nobody visits too. */

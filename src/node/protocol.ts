@@ -115,6 +115,7 @@ export type NodeReport = {
   removedSubscriptions: number[]
   usage?: UsageBatch
   sizes?: SiteSize[]
+  logAnswers?: LogAnswer[]
   /** Absent: as reported last. The panel's own process reports none. */
   node?: NodeStatus
   /** Sent by the link itself. */
@@ -156,6 +157,23 @@ export type HourUsage = {
 /** What a site takes on the disk of its node. */
 export type SiteSize = { siteId: number; bytes: number; files: number }
 
+export type LogKind = 'access' | 'error' | 'php'
+
+/** The last lines of a log, which someone is waiting for. A node is asked once: whoever still waits asks again. */
+export type LogRequest = {
+  /** Random. */
+  id: string
+  siteId: number
+  kind: LogKind
+  /** The most lines that are wanted. */
+  lines: number
+  /** Text that each of them has, whatever its case; null for any. */
+  search: string | null
+}
+
+/** The oldest line first. */
+export type LogAnswer = { id: string; lines: string[] }
+
 export type DesiredChanges = {
   /** Of the panel, for ever; absent within its own process. */
   installationId?: string
@@ -166,6 +184,7 @@ export type DesiredChanges = {
   subscriptions: DesiredSubscription[]
   /** Whether more is known already. */
   hasMore: boolean
+  logRequests?: LogRequest[]
 }
 
 /** The panel, as a node sees it: in the same process, or over HTTP. */

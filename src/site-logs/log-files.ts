@@ -2,8 +2,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unlessMissing } from '../core/error-code.ts'
-
-export type LogKind = 'access' | 'error' | 'php'
+import type { LogKind } from '../node/protocol.ts'
 
 export type LogFile = {
   path: string

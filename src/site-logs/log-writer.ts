@@ -3,15 +3,8 @@ import { constants } from 'node:fs'
 import { chown, type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../core/error-code.ts'
-import {
-  dayOf,
-  type LogFile,
-  type LogKind,
-  listLogFiles,
-  logFileName,
-  MAX_PART_BYTES,
-  pruneLogFiles,
-} from './log-files.ts'
+import type { LogKind } from '../node/protocol.ts'
+import { dayOf, type LogFile, listLogFiles, logFileName, MAX_PART_BYTES, pruneLogFiles } from './log-files.ts'
 
 /** An existing link is not followed, so that nothing is written elsewhere. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW

@@ -2,15 +2,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { unlessMissing } from '../core/error-code.ts'
-import { type LogKind, listLogFiles } from './log-files.ts'
-
-export type LogQuestion = {
-  kind: LogKind
-  /** The most lines that are wanted. */
-  lines: number
-  /** Text that each of them has, whatever its case; undefined for any. */
-  search: string | undefined
-}
+import type { LogKind, LogRequest } from '../node/protocol.ts'
+import { listLogFiles } from './log-files.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** A line that is longer is given in pieces. */
@@ -27,7 +20,10 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
  * @param directory of the site's logs
  * @returns the oldest of them first; fewer than wanted where they are long, or rare in a large log
  */
-export async function readLog(directory: string, { kind, lines, search }: LogQuestion): Promise<string[]> {
+export async function readLog(
+  directory: string,
+  { kind, lines, search }: Pick<LogRequest, 'kind' | 'lines' | 'search'>,
+): Promise<string[]> {
   const matches = matcherOf(kind, search)
   const found: string[] = []
   let answerBytes = 0
@@ -42,8 +38,8 @@ export async function readLog(directory: string, { kind, lines, search }: LogQue
 }
 
 /** Of an access log, the values are searched and not the names of its fields. */
-function matcherOf(kind: LogKind, search: string | undefined): (line: string) => boolean {
-  if (search === undefined) return () => true
+function matcherOf(kind: LogKind, search: string | null): (line: string) => boolean {
+  if (search === null) return () => true
   const wanted = search.toLowerCase()
   if (kind !== 'access') return (line) => line.toLowerCase().includes(wanted)
   // What a line of JSON holds where the text holds a quote.

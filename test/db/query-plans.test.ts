@@ -99,7 +99,7 @@ function subsetsOf<Item>(items: Item[]): Item[][] {
 
 function exampleFor({ name, schema }: Parameter): string {
   if (name === 'cursor') return Buffer.from('id:1').toString('base64url')
-  if (name === 'limit') return '1000'
+  if (name === 'limit' || name === 'lines') return '1000'
   if (name === 'from') return '2026-01-01T00:00:00Z'
   if (name === 'to') return '2027-01-01T00:00:00Z'
   if (name === 'subscription_id') return '1'

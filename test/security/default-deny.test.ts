@@ -38,6 +38,7 @@ const FOR_KEYS = [
   'PATCH /api/v1/sites/{id}',
   'DELETE /api/v1/sites/{id}',
   'GET /api/v1/sites/{id}/events',
+  'GET /api/v1/sites/{id}/logs',
   'GET /api/v1/sites/{id}/usage',
   'GET /api/v1/sites/{id}/deployments',
   'POST /api/v1/sites/{id}/deployments',

@@ -29,7 +29,7 @@ function open(days = 14) {
   const directory = join(newDirectory('ncp-logs-'), '7')
   const writer = createLogWriter({ placeOf: (siteId) => (siteId === 7 ? { directory } : undefined), days: () => days })
   const write = (text: string, at = NOW) => writer.append(7, 'access', text, at)
-  const read = (lines: number, search?: string) => readLog(directory, { kind: 'access', lines, search })
+  const read = (lines: number, search: string | null = null) => readLog(directory, { kind: 'access', lines, search })
   return { directory, writer, write, read }
 }
 

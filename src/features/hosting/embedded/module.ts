@@ -11,6 +11,7 @@ import { createSizes } from '../../../embedded/sizes.ts'
 import { createLoadedSites } from '../../../embedded/table.ts'
 import { createTraffic } from '../../../embedded/traffic.ts'
 import type { Module } from '../../../module.ts'
+import type { LogRequests } from '../../../node/log-requests.ts'
 import type { NodeLink } from '../../../node/protocol.ts'
 import { createReconciler, FULL_PASS_MS, type Reconciler } from '../../../node/reconcile.ts'
 import { createReleases } from '../../../node/releases.ts'
@@ -22,6 +23,7 @@ import type { Serving } from '../sites/serving.ts'
 export type EmbeddedNeeds = Platform & {
   serving: Serving
   localLink: NodeLink
+  logRequests: LogRequests
   unpackLimits: UnpackLimits
 }
 
@@ -38,7 +40,7 @@ const TRASH_MS = 7 * DAY_MS
 
 export function embeddedModule(needs: EmbeddedNeeds) {
   const { config, paths, store, storedSettings, clock, deletableBefore, log, storageLog, serving } = needs
-  const { localLink: link, unpackLimits } = needs
+  const { localLink: link, logRequests, unpackLimits } = needs
   const loaded = createLoadedSites()
   const files = createSiteFiles({
     sites: paths.sites,
@@ -97,6 +99,7 @@ export function embeddedModule(needs: EmbeddedNeeds) {
          * @throws Error when the port is taken
          */
         start(port = config.sitesPort): SiteListener | undefined {
+          logRequests.answerHere(traffic.read)
           listener = port === undefined ? undefined : listen(port)
           const prove = listener && createProve({ host: localHost(config.sitesHost), port: listener.port }, probeToken)
           const { durable } = store

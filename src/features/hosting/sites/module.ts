@@ -3,6 +3,8 @@ import { panelItself } from '../../../core/actor.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Module } from '../../../module.ts'
 import type { NodeId } from '../../../node/desired-states.ts'
+import type { LogRequests } from '../../../node/log-requests.ts'
+import type { DesiredChanges } from '../../../node/protocol.ts'
 import type { Platform } from '../../../platform.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -26,6 +28,7 @@ export type SitesNeeds = Platform & {
   subscriptionScope: SubscriptionScope
   takeUsage: TakeUsage
   placement: Placement
+  logRequests: LogRequests
 }
 
 const HOUR_MS = 60 * 60 * 1000
@@ -45,6 +48,7 @@ export function sitesModule(needs: SitesNeeds) {
     subscriptionScope,
     takeUsage,
     placement,
+    logRequests,
   } = needs
   const serving = createServing(config)
   const waitUntilObserved = createWaitUntilObserved(commits)
@@ -66,8 +70,13 @@ export function sitesModule(needs: SitesNeeds) {
     while (!stopping.aborted && (await pruneSome()) > 0) await nextTurn()
   }
 
-  const readDesiredOf = (nodeId: NodeId, revision: number) => readDesired(store, nodeId, revision)
-  const takeReport = createTakeReport({ writeAs, clock, takeUsage })
+  async function readDesiredOf(nodeId: NodeId, revision: number): Promise<DesiredChanges> {
+    const changes = await readDesired(store, nodeId, revision)
+    const asked = logRequests.take(nodeId)
+    return asked.length === 0 ? changes : { ...changes, logRequests: asked }
+  }
+
+  const takeReport = createTakeReport({ writeAs, clock, takeUsage, logRequests })
 
   return {
     services: {

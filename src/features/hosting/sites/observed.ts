@@ -7,6 +7,7 @@ import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries } from '../../../db/store.ts'
 import { deployments, sites } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
+import type { LogRequests } from '../../../node/log-requests.ts'
 import type { Failure, NodeReport, ReleaseReport, SiteReport, SiteSize, UsageBatch } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import { type EventKind, recordEvent } from './events.ts'
@@ -27,9 +28,9 @@ const eventOf = {
 /** Counts requests to the sites of a node. */
 export type TakeUsage = (nodeId: NodeId, batch: UsageBatch) => Promise<void>
 
-export type TakeReportOptions = { writeAs: WriteAs; clock: Clock; takeUsage: TakeUsage }
+export type TakeReportOptions = { writeAs: WriteAs; clock: Clock; takeUsage: TakeUsage; logRequests: LogRequests }
 
-export function createTakeReport({ writeAs, clock, takeUsage }: TakeReportOptions) {
+export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: TakeReportOptions) {
   async function inBatches<T>(all: T[], take: (tx: Queries, one: T) => Promise<void>): Promise<void> {
     for (let from = 0; from < all.length; from += BATCH) {
       await writeAs(panelItself, async (tx) => {
@@ -165,6 +166,7 @@ export function createTakeReport({ writeAs, clock, takeUsage }: TakeReportOption
 
   /** @param nodeId of the node that says so, by its credential */
   return async (nodeId: NodeId, report: NodeReport): Promise<void> => {
+    for (const answer of report.logAnswers ?? []) logRequests.answer(nodeId, answer)
     await inBatches(report.sites, (tx, one) => takeSite(tx, nodeId, one))
     await inBatches(report.releases, (tx, one) => takeRelease(tx, nodeId, one))
     await inBatches(report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
