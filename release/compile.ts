@@ -1,6 +1,7 @@
-/** Compiles the program for one kind of machine: one file with the runtime, the migrations and the docs page inside. */
+/** Compiles the program for one kind of machine: one file with the runtime, the migrations and the pages inside. */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { buildPage } from '../page/build.ts'
 import { addonsOf } from './addons.ts'
 import type { Target } from './targets.ts'
 
@@ -16,6 +17,7 @@ export async function compile(outfile: string, target?: Target): Promise<string[
   const workshop = join(dirname(outfile), `${process.pid}`)
   const unfinished = join(workshop, 'ncp')
   mkdirSync(workshop, { recursive: true })
+  const page = await buildPage()
   const result = await Bun.build({
     // All but the first run in threads of their own.
     entrypoints: ['src/main.ts', 'src/backup/worker.ts', 'src/db/sqlite/fast/disk-worker.ts'],
@@ -42,5 +44,5 @@ export async function compile(outfile: string, target?: Target): Promise<string[
   if (!result.success) throw new Error(result.logs.join('\n'))
   renameSync(unfinished, outfile)
   rmSync(workshop, { recursive: true })
-  return Object.keys(result.metafile?.inputs ?? {})
+  return [...Object.keys(result.metafile?.inputs ?? {}), ...page]
 }

@@ -29,7 +29,7 @@ export function layerOf(file: string): Layer {
     return 'module'
   if (folder === 'features') return /\/([a-z-]+-)?routes\.ts$|\/model\.ts$/.test(file) ? 'routes' : 'service'
   if (['http', 'tls', 'embedded'].includes(folder)) return 'http'
-  if (folder === 'docs') return 'routes'
+  if (['docs', 'web'].includes(folder)) return 'routes'
   if (['app.ts', 'panel.ts', 'lifecycle'].includes(folder)) return 'app'
   if (folder === 'cli') return 'cli'
   if (folder === 'main.ts' && feature === undefined) return 'main'
@@ -72,6 +72,7 @@ export const rooms = [
   'agent',
   'http',
   'docs',
+  'web',
   'tls',
   'embedded',
   'module.ts',

@@ -15,6 +15,7 @@ import { createRouteTable } from './http/route-table.ts'
 import { createReceiveUpload } from './http/upload.ts'
 import type { Http } from './module.ts'
 import { describedRoutes, type Panel, type Routes, standIn } from './panel.ts'
+import { webRoutes } from './web/routes.ts'
 
 /** Exact paths, so that a limit or a guard is never passed by a slash; bodies as they were sent, not stripped. */
 const strict = { strictPath: true, normalize: false } as const
@@ -38,15 +39,16 @@ export function createApp(
     receiveUpload: createReceiveUpload({ clock, setIdleTimeout }),
   })
   const docs = docsRoutes(described).use(wellKnownRoutes({ ...config, clock }))
+  const web = webRoutes()
 
   const cors = createCors(config.corsOrigins)
-  const routeOf = createRouteTable([...described.routes, ...docs.routes])
+  const routeOf = createRouteTable([...described.routes, ...docs.routes, ...web.routes])
 
   // Whatever is thrown becomes the envelope; an unknown route too.
   const errors = createErrors({ log, storageLog, refused: panel.incidents.refused })
 
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
-  const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs)
+  const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs).use(web)
 
   return {
     routes: router.routes,

@@ -1,4 +1,4 @@
-/** `ncp serve --demo`: sample data, and curl commands to try the API with. */
+/** `ncp serve --demo`: sample data, how to log in to its page, and curl commands to try the API with. */
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
@@ -68,6 +68,8 @@ function curlLines({ email, password, key }: DemoCredentials, { origin, certific
   const curl = certificate ? `curl -s --cacert ${shellQuote(resolve(certificate))}` : 'curl -s'
   const api = `${origin}/api/v1`
   return `
+Open ${origin} in a browser, and log in as ${email} with the password ${password}${certificate ? '\nThe browser warns of the certificate that the panel has made for itself; continue all the same.' : ''}
+
 Log in:
   TOKEN=$(${curl} ${api}/auth/login -H 'Content-Type: application/json' -d '{"email":"${email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
 Create an API key:

@@ -119,7 +119,6 @@ export function docsRoutes(described: AnyElysia) {
       .get(`${PATH}/openapi.yaml`, sendDocument, hidden)
       // Browsers request it on their own.
       .get('/favicon.ico', sent(icon), hidden)
-      .get('/', ({ context }) => redirect(context, 'api/docs'), hidden)
       .get(`${PATH}/`, ({ context }) => redirect(context, '../docs'), hidden)
   )
 }

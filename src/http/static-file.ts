@@ -21,6 +21,10 @@ export type StaticFileOptions = {
   load(): Promise<Uint8Array | string>
   /** Whether the content is already compressed, as images are. */
   isCompressed?: boolean
+  /** What it is in each coding, if it was compressed before; otherwise it is compressed on the first request for it. */
+  compressed?: Record<Coding, () => Promise<Uint8Array>>
+  /** Whether its URL names its content, and can be cached forever. */
+  isImmutable?: boolean
 }
 
 const IMMUTABLE = 'max-age=31536000, immutable'
@@ -29,7 +33,8 @@ const REVALIDATED = 'no-cache'
 /** Characters of the SHA-256 in hex. */
 const VERSION_LENGTH = 16
 
-export function staticFile({ contentType, contentSecurityPolicy, load, isCompressed }: StaticFileOptions): StaticFile {
+export function staticFile(options: StaticFileOptions): StaticFile {
+  const { contentType, contentSecurityPolicy, load, isCompressed, isImmutable } = options
   let hash: string | undefined
   const coded = new Map<Coding, Promise<Uint8Array>>()
 
@@ -40,6 +45,7 @@ export function staticFile({ contentType, contentSecurityPolicy, load, isCompres
 
   /** Once for all concurrent clients. */
   function compressed(coding: Coding): Promise<Uint8Array> {
+    if (options.compressed) return options.compressed[coding]()
     let body = coded.get(coding)
     if (!body) {
       body = load().then((content) => compress(content, coding))
@@ -61,7 +67,7 @@ export function staticFile({ contentType, contentSecurityPolicy, load, isCompres
       const body = isKnown ? null : await (coding === undefined ? load() : compressed(coding))
       // Not earlier: an error above has its own headers.
       responseHeaders.set('etag', coding === undefined ? etag : codedTag(etag, coding))
-      responseHeaders.set('cache-control', asked === (await version()) ? IMMUTABLE : REVALIDATED)
+      responseHeaders.set('cache-control', isImmutable || asked === (await version()) ? IMMUTABLE : REVALIDATED)
       responseHeaders.set('content-security-policy', contentSecurityPolicy)
       if (!isCompressed) responseHeaders.append('vary', 'Accept-Encoding')
       if (isKnown) responseHeaders.delete('content-type')

@@ -26,6 +26,8 @@ const PREFLIGHTS = 600
 
 /** What a browser asks for by itself, beside the files of the reference: a page of it has several. */
 const ASSETS = new Set(['/', '/favicon.ico', '/.well-known/security.txt', '/.well-known/change-password', '/api/docs'])
+/** The files of the page for people, and the paths at which it is served. */
+const PAGE = /^\/(?:assets|login|forgot|reset-password|activate|confirm-email|sites)(?:\/|$)/
 
 export function createPolicies(limits: Limits): Policies {
   const policy = (name: string, limit: number): Policy => ({ name, limit, windowSeconds: WINDOW_SECONDS })
@@ -39,8 +41,8 @@ export function createPolicies(limits: Limits): Policies {
       if (path === '/api/v1/auth/login') return method === 'POST' ? login : undefined
       if (path.startsWith('/api/v1/auth/password-reset')) return passwordReset
       if (path.startsWith('/api/v1/')) return undefined
-      if (path.startsWith('/api/docs/') || ASSETS.has(path)) return asset
       if (path === '/livez' || path === '/readyz') return probe
+      if (path.startsWith('/api/docs/') || ASSETS.has(path) || PAGE.test(path)) return asset
       return undefined
     },
     user: policy('user', limits.limitUser),

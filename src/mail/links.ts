@@ -1,8 +1,13 @@
-/** Links in emails: to pages of the frontend, built from the configured base and nothing from a request. */
+/** Links in emails: to the page for people, built from the configured base and nothing from a request. */
 
 /** Where a user sets a password with a token. */
 export function passwordLink(publicUrl: string, token: string): string {
   return link(publicUrl, 'reset-password', token)
+}
+
+/** Where a new user chooses a password with a token. */
+export function activationLink(publicUrl: string, token: string): string {
+  return link(publicUrl, 'activate', token)
 }
 
 /** Where a user confirms a new email address with a token. */

@@ -197,7 +197,6 @@ describe('the page', () => {
 
 describe('a browser', () => {
   test.each([
-    ['/', '/api/docs'],
     ['/api/docs/', '/api/docs'],
     ['/api/docs/?x=1', '/api/docs'],
   ])('requesting %s is redirected to %s, including under the prefix of a proxy', async (path, target) => {

@@ -1,7 +1,7 @@
 /** Headless Chromium in front of a panel that speaks TLS with its own certificate, and a record of all that it does. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { createApp } from '../../src/app.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { listen } from '../../src/http/listen.ts'
@@ -62,8 +62,9 @@ export async function serveTls(panel: Panel) {
 }
 
 /** Opens `url` in a profile of its own. */
-export async function visit(browser: Browser, url: string): Promise<Visit> {
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 1000 } })
+export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const viewport = { width: 1280, height: 1000 }
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport, locale: 'en-GB', ...options })
   context.setDefaultTimeout(BROWSER_TIMEOUT_MS)
   const requests: SentRequest[] = []
   const complaints: string[] = []

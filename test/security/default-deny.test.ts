@@ -1,5 +1,6 @@
 /** Default deny: nothing answers a stranger, another customer, a customer among administrators or a key beyond its rights. */
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { paths } from '../../page/dist/files.js'
 import { createApp } from '../../src/app.ts'
 import { operator } from '../../src/core/actor.ts'
 import { storedRows } from '../harness/database.ts'
@@ -8,7 +9,8 @@ import { type Customer, PASSWORD, usePanel } from '../harness/panel.ts'
 
 /** All that a stranger may call. A route that is missing here must ask for a credential. */
 const PUBLIC = [
-  'GET /',
+  ...paths.map((path) => `GET ${path.replaceAll(/:(\w+)/g, '{$1}')}`),
+  'GET /assets/{name}',
   'GET /.well-known/change-password',
   'GET /.well-known/security.txt',
   'GET /api/docs',
@@ -117,7 +119,7 @@ test('the lists in this test name existing routes', () => {
 describe('without a credential', () => {
   test('exactly the public routes are documented as open', () => {
     const open = operations.filter(({ isOpen }) => isOpen).map(nameOf)
-    const files = /\/api\/docs|\/favicon|\.well-known|^GET \/$/
+    const files = /^GET (?!\/api\/v1\/|\/livez$|\/readyz$)/
     expect(open.sort()).toEqual(PUBLIC.filter((name) => !files.test(name)).sort())
   })
 

@@ -146,3 +146,13 @@ test('started again, with or without --demo, prints lines that still work and cr
   expect(sites.data.length).toBeGreaterThan(0)
   expect((await panel.send<unknown[]>('GET', '/subscriptions', { as: token })).data).toHaveLength(2)
 })
+
+test('says first where the page is, and how the demo customer logs in', async () => {
+  await pasteable()
+  const [, origin = '', email = '', password = ''] =
+    /^\nOpen (\S+) in a browser, and log in as (\S+) with the password (\S+)$/m.exec(panel.stdout()) ?? []
+  expect([origin, email]).toEqual([panel.origin, 'demo@example.com'])
+  expect(panel.stdout().indexOf('Open https')).toBeLessThan(panel.stdout().indexOf('Log in:'))
+  expect((await panel.send('POST', '/auth/login', { body: { email, password } })).status).toBe(200)
+  expect(await (await panel.request('/')).text()).toContain('<div id="page">')
+})

@@ -141,8 +141,12 @@ describe('nginx', () => {
 
   nginxTest('may serve the panel under a path', async () => {
     const port = await start('nginx', block('nginx', 1), '/panel')
-    const moved = await ask(port, '/panel/')
-    expect([moved.status, moved.headers.location]).toEqual([302, 'api/docs'])
+    for (const path of ['/panel/', '/panel/sites']) {
+      const [, file = ''] = /<script type="module" src="([^"]+)"/.exec((await ask(port, path)).body) ?? []
+      expect((await ask(port, new URL(file, `http://x${path}`).pathname)).status).toBe(200)
+    }
+    const moved = await ask(port, '/panel/api/docs/')
+    expect([moved.status, moved.headers.location]).toEqual([302, '../docs'])
     const { body } = await ask(port, '/panel/api/docs')
     const [, script = ''] = /<script src="([^"]+)"/.exec(body) ?? []
     expect((await ask(port, new URL(script, 'http://x/panel/api/docs').pathname)).status).toBe(200)

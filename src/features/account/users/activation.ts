@@ -2,7 +2,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import { newToken, sha256 } from '../../../crypto/secret.ts'
 import type { Queries } from '../../../db/store.ts'
-import { passwordLink } from '../../../mail/links.ts'
+import { activationLink } from '../../../mail/links.ts'
 import type { PutMail } from '../../../mail/outbox.ts'
 import { activationTopic } from '../../../mail/topics.ts'
 import type { FindWording } from '../../../mail/wording.ts'
@@ -35,7 +35,7 @@ export function createIssueActivation({ clock, putMail, findWording, publicUrl }
     if (publicUrl !== undefined) {
       await putMail(tx, {
         to: email,
-        ...(await findWording(tx)).activation({ email, link: passwordLink(publicUrl, token) }),
+        ...(await findWording(tx)).activation({ email, link: activationLink(publicUrl, token) }),
         expiresAt,
         topic: activationTopic(userId),
       })

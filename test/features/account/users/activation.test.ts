@@ -6,7 +6,7 @@ import { PASSWORD, startPanel } from '../../../harness/panel.ts'
 type Activation = { token: string; expires_at: string }
 type Invited = { id: number; email: string; activation: Activation }
 
-const LINK = /^https:\/\/panel\.example\.com\/reset-password#token=([\w-]{43})$/m
+const LINK = /^https:\/\/panel\.example\.com\/activate#token=([\w-]{43})$/m
 const DAY_SECONDS = 86_400
 
 let invitations = 0

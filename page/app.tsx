@@ -1,0 +1,68 @@
+/** Which view belongs to which path. */
+import { QueryClientProvider } from '@tanstack/preact-query'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
+import { queryClient } from './api/queries.ts'
+import { base } from './base.ts'
+import { ConfirmEmail } from './login/confirm-email.tsx'
+import { Forgot } from './login/forgot.tsx'
+import { Login } from './login/login.tsx'
+import { ResetPassword } from './login/reset-password.tsx'
+import { useObserved } from './observed.ts'
+import { session } from './session/session.ts'
+import { Shell } from './shell/shell.tsx'
+import { Sites } from './sites/sites.tsx'
+
+export function App() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Router base={base}>
+        <Switch>
+          <Route path="/forgot" component={Forgot} />
+          <Route path="/reset-password">
+            <ResetPassword />
+          </Route>
+          <Route path="/activate">
+            <ResetPassword isActivation />
+          </Route>
+          <Route path="/confirm-email" component={ConfirmEmail} />
+          <Route>
+            <Private>
+              <Switch>
+                <Route path="/login">
+                  <Redirect to="/sites" replace />
+                </Route>
+                <Route path="/" component={Sites} />
+                <Route path="/sites" component={Sites} />
+              </Switch>
+            </Private>
+          </Route>
+        </Switch>
+      </Router>
+    </QueryClientProvider>
+  )
+}
+
+/** What needs a login: without one, the form is shown in its place, and the address stays. */
+function Private({ children }: { children: ComponentChildren }) {
+  const current = useObserved(session)
+  if (!current) return <Login />
+  return (
+    <Shell>
+      <FocusOnNavigation />
+      {children}
+    </Shell>
+  )
+}
+
+/** A new view begins at its top, for eyes and for the keyboard. */
+function FocusOnNavigation() {
+  const [path] = useLocation()
+  useEffect(() => {
+    // Where something of the view has taken the focus, as a form does, it stays there.
+    if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [path])
+  return null
+}

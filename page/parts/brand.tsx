@@ -1,0 +1,12 @@
+/** The mark and the name. */
+
+export function Brand() {
+  return (
+    <div class="brand">
+      <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+        <path d="M11 22V10m0 5.500c1-2 2.800-3 5-3 3 0 5 1.800 5 5V22" />
+      </svg>
+      ncp
+    </div>
+  )
+}

@@ -1,0 +1,4 @@
+/** The paths that answer with the page: each is a route of the server, and a view of the page. */
+export const paths = ['/', '/login', '/forgot', '/reset-password', '/activate', '/confirm-email', '/sites'] as const
+
+export type Path = (typeof paths)[number]

@@ -1,0 +1,155 @@
+/** The words of the page in German. */
+import type { Words } from './words.ts'
+
+const plural = (count: number, one: string, other: string) => `${count} ${count === 1 ? one : other}`
+
+export const german: Words = {
+  common: {
+    loading: 'Wird geladen…',
+    tryAgain: 'Noch einmal versuchen',
+    cancel: 'Abbrechen',
+    close: 'Schließen',
+    save: 'Speichern',
+    more: 'Mehr',
+    loadMore: 'Mehr anzeigen',
+    optional: 'freiwillig',
+    language: 'Sprache',
+    skip: 'Zum Inhalt springen',
+    offline: 'Keine Verbindung. Was hier steht, kann veraltet sein; Ihre Eingaben bleiben erhalten.',
+    notFound: 'Hier ist nichts',
+    notFoundHint: 'Vielleicht ist die Adresse vertippt, oder es gibt die Seite nicht mehr.',
+    showPassword: 'Passwort anzeigen',
+    hidePassword: 'Passwort verbergen',
+    waitSeconds: (seconds) => `Versuchen Sie es in ${plural(seconds, 'Sekunde', 'Sekunden')} noch einmal.`,
+  },
+  problems: {
+    unreachable:
+      'Das Panel antwortet nicht. Prüfen Sie die Verbindung und versuchen Sie es noch einmal; Ihre Eingaben bleiben erhalten.',
+    rateLimited: 'Zu viele Anfragen.',
+    unavailable:
+      'Das Panel ist ausgelastet oder wird gerade aktualisiert. Versuchen Sie es gleich noch einmal; Ihre Eingaben bleiben erhalten.',
+    forbidden: 'Das dürfen Sie nicht.',
+    notFound: 'Das gibt es nicht mehr.',
+    changed:
+      'Das wurde inzwischen an anderer Stelle geändert. Sehen Sie sich den neuen Stand an und speichern Sie noch einmal, wenn Sie das weiterhin möchten.',
+    internal: (id) =>
+      `Im Panel ist etwas schiefgegangen. Versuchen Sie es noch einmal; bleibt es dabei, nennen Sie Ihrem Anbieter diese Nummer: ${id}`,
+    invalidCredentials:
+      'E-Mail-Adresse und Passwort passen nicht zusammen. Prüfen Sie beides, oder setzen Sie ein neues Passwort.',
+    invalidCode:
+      'Dieser Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten, oder verwenden Sie einen Wiederherstellungscode.',
+    enrolment: 'Ihr Anbieter verlangt die Zwei-Faktor-Anmeldung. Richten Sie sie ein, um fortzufahren.',
+    wrongPassword: 'Das Passwort ist falsch.',
+    required: 'Bitte ausfüllen.',
+  },
+  api: [
+    [/^is required$/, 'Bitte ausfüllen.'],
+    [/^must be a full domain name, such as (.+)$/, 'Muss ein vollständiger Domainname sein, etwa $1.'],
+    [/^must be (\d+) to (\d+) characters$/, 'Muss $1 bis $2 Zeichen lang sein.'],
+    [/^must be an email address.*$/, 'Muss eine E-Mail-Adresse sein.'],
+    [/^a site on this server already has this name$/, 'Eine andere Website auf diesem Server hat diesen Namen schon.'],
+    [/^The subscription is suspended$/, 'Der Vertrag ist gesperrt.'],
+    [
+      /^The subscription's limit of (\d+) sites is reached$/,
+      'Dieser Vertrag erlaubt $1 Websites, und so viele gibt es schon.',
+    ],
+    [/^The site is being deleted$/, 'Die Website wird gerade gelöscht.'],
+    [/^.*(?:common|guessed).*$/, 'Dieses Passwort ist zu verbreitet. Wählen Sie ein anderes.'],
+  ],
+  login: {
+    title: 'Anmelden',
+    email: 'E-Mail-Adresse',
+    password: 'Passwort',
+    code: 'Code aus Ihrer Authenticator-App',
+    codeHint: 'Sechs Ziffern. Kein Telefon dabei? Geben Sie einen Ihrer Wiederherstellungscodes ein.',
+    submit: 'Anmelden',
+    forgotten: 'Vergessen?',
+    ended: 'Ihre Sitzung ist abgelaufen',
+    endedHint: 'Melden Sie sich an, um fortzufahren. Diese Seite und Ihre Eingaben bleiben, wie sie sind.',
+    early: 'Noch einmal anmelden',
+    earlyHint: 'Damit beginnt eine neue Sitzung. Diese Seite und Ihre Eingaben bleiben, wie sie sind.',
+    leave: 'Stattdessen abmelden',
+    endsSoon: (time) => `Ihre Sitzung endet um ${time}.`,
+    stay: 'Anmelden, um zu bleiben',
+    passwordSet: 'Ihr neues Passwort gilt. Melden Sie sich damit an.',
+    loggedOut: 'Sie sind abgemeldet.',
+  },
+  forgot: {
+    title: 'Neues Passwort setzen',
+    hint: 'Geben Sie die E-Mail-Adresse ein, mit der Sie sich anmelden. Sie erhalten einen Link, der einmal und zehn Minuten lang gilt.',
+    submit: 'Link senden',
+    sentTitle: 'Sehen Sie in Ihr Postfach',
+    sent: (email) =>
+      `Wenn es ein Konto für ${email} gibt, ist eine E-Mail mit einem Link unterwegs. Er gilt einmal und zehn Minuten lang. Nach ein paar Minuten nichts da? Sehen Sie im Spam-Ordner nach, oder fragen Sie Ihren Anbieter.`,
+    back: 'Zurück zur Anmeldung',
+  },
+  reset: {
+    title: 'Neues Passwort wählen',
+    activateTitle: 'Willkommen',
+    activateHint: 'Wählen Sie das Passwort für Ihr neues Konto.',
+    password: 'Neues Passwort',
+    passwordHint:
+      'Mindestens 8 Zeichen. Ein paar Wörter ohne Zusammenhang sind leicht zu merken und schwer zu erraten.',
+    submit: 'Passwort setzen',
+    noTokenTitle: 'Dieser Link ist unvollständig',
+    noToken:
+      'Öffnen Sie den Link aus der E-Mail noch einmal, oder kopieren Sie ihn ganz in die Adresszeile. Das gilt auch, wenn Sie diese Seite neu geladen haben.',
+    spent:
+      'Dieser Link wurde schon verwendet, ist abgelaufen oder durch einen neueren ersetzt. Fordern Sie einen neuen an und nehmen Sie die neueste E-Mail.',
+    askAgain: 'Neuen Link anfordern',
+  },
+  confirmEmail: {
+    title: 'Neue Adresse bestätigen',
+    hint: 'Danach melden Sie sich mit der neuen Adresse an.',
+    submit: 'Bestätigen',
+    doneTitle: 'Ihre Adresse ist bestätigt',
+    done: 'Melden Sie sich ab jetzt damit an.',
+    noToken: 'Öffnen Sie den Link aus der E-Mail noch einmal, oder kopieren Sie ihn ganz in die Adresszeile.',
+    spent:
+      'Dieser Link wurde schon verwendet, ist abgelaufen oder durch einen neueren ersetzt. Beantragen Sie die Änderung in Ihrem Konto noch einmal.',
+  },
+  shell: {
+    main: 'Hauptmenü',
+    sites: 'Websites',
+    apiReference: 'API-Referenz',
+    logOut: 'Abmelden',
+    menu: 'Menü',
+    subscription: 'Vertrag',
+    suspended: 'gesperrt',
+  },
+  sites: {
+    title: 'Websites',
+    ofSubscription: (name) => `In Ihrem Vertrag ${name}`,
+    ofLimit: (count, limit, name) => `${count} von ${plural(limit, 'Website', 'Websites')} in Ihrem Vertrag ${name}`,
+    ofAll: 'Aus allen Verträgen',
+    filter: 'Nach Domain filtern',
+    statusFilter: 'Zustand',
+    all: 'Alle',
+    active: 'Aktiv',
+    attention: 'Braucht Aufmerksamkeit',
+    domain: 'Domain',
+    status: 'Zustand',
+    kind: 'Art',
+    changed: 'Geändert',
+    open: (domain) => `${domain} in einem neuen Tab öffnen`,
+    kinds: { static: 'Statisch', php: 'PHP' },
+    statuses: {
+      provisioning: 'In Arbeit',
+      active: 'Aktiv',
+      suspended: 'Gesperrt',
+      disabled: 'Ausgeschaltet',
+      failed: 'Fehlgeschlagen',
+      deleting: 'Wird gelöscht',
+    },
+    updating: 'Wird aktualisiert',
+    none: 'Noch keine Websites',
+    noneHint: 'Eine Website hat eine Domain und die Dateien, die Sie dafür hochladen.',
+    noMatch: 'Keine Website passt',
+    noMatchHint: 'Suchen Sie nach einem Teil der Domain oder eines Alias.',
+    clear: 'Filter aufheben',
+    failing: (count) =>
+      count === 1 ? 'Eine Website braucht Aufmerksamkeit' : `${count} Websites brauchen Aufmerksamkeit`,
+    noSubscription: 'Sie haben keinen Vertrag',
+    noSubscriptionHint: 'Websites gehören zu einem Vertrag. Fragen Sie Ihren Anbieter.',
+  },
+}
