@@ -40,6 +40,8 @@ export function nodeLayout(root = '/') {
     challenges: join(sites, 'acme'),
     /** Empty: the root of what is never served. root:ncp-web 0750 */
     empty: join(sites, 'empty'),
+    /** Uploads that the web server has yet to pass on. ncp-web 0700 */
+    webTemporary: join(sites, '.web'),
 
     /** root 0755 */
     run,
@@ -55,10 +57,12 @@ export function nodeLayout(root = '/') {
     probeSocket: join(run, 'probe/web.sock'),
     webPid: join(run, 'web.pid'),
 
-    /** root:ncp-web 0750 */
+    /** root 0755: the panel's own settings may be here too. */
     settings,
+    /** root 0700 */
     webSettings: join(settings, 'nginx'),
-    /** Keys of those who use SFTP, a file a user. */
+    webConfiguration: join(settings, 'nginx/nginx.conf'),
+    /** Keys of those who use SFTP, a file a user. root 0711: sshd reads them as the user. */
     sshKeys: join(settings, 'ssh'),
 
     /** root 0711; a directory a subscription below it. */
