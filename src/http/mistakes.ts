@@ -30,7 +30,7 @@ export function invalidRequest(schema: TSchema, value: unknown, part: string): A
 }
 
 /** The schema's fields in their declared order, then unknown ones. */
-function mistakesIn(schema: TSchema, value: unknown, part: string): Mistake[] {
+function mistakesIn(schema: TSchema, value: unknown, part: string, within = ''): Mistake[] {
   if (value === undefined || value === null) return [badRequest(`${part}: is required`)]
   if (typeof value !== 'object' || Array.isArray(value)) return [badRequest(`${part}: must be an object`)]
   const fields = value as Record<string, unknown>
@@ -38,11 +38,12 @@ function mistakesIn(schema: TSchema, value: unknown, part: string): Mistake[] {
   const required: string[] = schema.required ?? []
   const mistakes = Object.entries(known).flatMap(([name, property]) => {
     const given = fields[name]
-    if (given === undefined) return required.includes(name) ? [badRequest(`${name}: is required`)] : []
-    return mistakeOf(property, given, name) ?? []
+    const field = `${within}${name}`
+    if (given === undefined) return required.includes(name) ? [badRequest(`${field}: is required`)] : []
+    return mistakeOf(property, given, field) ?? []
   })
   for (const name of Object.keys(fields)) {
-    if (!Object.hasOwn(known, name)) mistakes.push(invalid(`${plainWord(name) ?? part}: is not a known field`))
+    if (!Object.hasOwn(known, name)) mistakes.push(invalid(`${unknownField(name, part, within)}: is not a known field`))
   }
   return mistakes
 }
@@ -51,6 +52,9 @@ function mistakesIn(schema: TSchema, value: unknown, part: string): Mistake[] {
 function mistakeOf(schema: TSchema, value: unknown, field: string): Mistake | undefined {
   if (schema.type === 'array') return mistakeOfList(schema, value, field)
   if (Check(schema, value)) return undefined
+  if (schema.type === 'object') return mistakesIn(schema, value, field, `${field}.`)[0]
+  // Of a schema or null, which is no mistake.
+  if (schema.anyOf && !checksOf(schema)) return mistakeOf(schema.anyOf[0], value, field)
   const checks = checksOf(schema)
   if (!checks) return badRequest(`${field}: must be ${article(`${schema.type}`)}`)
   if (!checks.isType(value)) return badRequest(`${field}: must be ${checks.type}`)
@@ -75,8 +79,8 @@ const badRequest = (message: string): Mistake => ({ code: 'bad_request', message
 const invalid = (message: string): Mistake => ({ code: 'validation_error', message })
 
 /** An unknown field's name is the caller's text: show it only if it is a plain word. */
-function plainWord(name: string): string | undefined {
-  return /^[\w.-]{1,64}$/.test(name) ? name : undefined
+function unknownField(name: string, part: string, within: string): string {
+  return /^[\w.-]{1,64}$/.test(name) ? `${within}${name}` : part
 }
 
 function article(type: string): string {

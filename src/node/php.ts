@@ -99,14 +99,17 @@ type ValueOf<Directive> = Directive extends { type: 'flag' }
     ? number
     : string
 
-/** Of a site. */
+/** A directive by its name in php.ini, with a value that it takes. */
+export type PhpSetting = { name: string; value: boolean | number | string }
+
+/** Of a site, as a node is told. */
 export type SitePhp = {
-  settings: PhpSettings
+  settings: PhpSetting[]
   /** Directories below what is served in which no PHP is executed, such as wp-content/uploads. */
   noPhpIn: string[]
 }
 
-export const NO_SITE_PHP: SitePhp = { settings: {}, noPhpIn: [] }
+export const NO_SITE_PHP: SitePhp = { settings: [], noPhpIn: [] }
 
 export const MAX_NO_PHP_IN = 20
 export const MAX_DIRECTORY_LENGTH = 255

@@ -9,6 +9,7 @@ import { socketOf } from '../../src/agent/php/pool.ts'
 import { installedVersions, type PhpVersion } from '../../src/agent/php/versions.ts'
 import { endProcessesOf } from '../../src/agent/processes.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import type { PhpSettings, SitePhp } from '../../src/node/php.ts'
 import type { DesiredSite, DesiredSubscription } from '../../src/node/protocol.ts'
 import { createClientWatch } from '../../src/system/listening-socket.ts'
 import { type FastCgiAnswer, fastCgi } from './fastcgi.ts'
@@ -148,6 +149,12 @@ export function createPhpNode(options: Partial<MastersOptions> = {}) {
   }
   return node
 }
+
+/** What a site sets of PHP, as its node is told of it. */
+export const sitePhp = (settings: PhpSettings, noPhpIn: string[] = []): SitePhp => ({
+  settings: Object.entries(settings).map(([name, value]) => ({ name, value })),
+  noPhpIn,
+})
 
 /** A subscription as its node is told of it. */
 export function wanted(

@@ -40,9 +40,19 @@ test('leaves no trace, whatever the resource', async () => {
 /** Of each resource, all that can be changed of it; of settings everything can. */
 const CHANGEABLE: Record<string, string[]> = {
   changeApiKey: ['name', 'expires_at'],
-  changeSite: ['domain', 'aliases', 'kind', 'php_version', 'spa', 'public_dir', 'enabled'],
+  changeSite: ['domain', 'aliases', 'kind', 'php_version', 'php_settings', 'no_php_in', 'spa', 'public_dir', 'enabled'],
   changeSubscription: ['is_default'],
-  changeAnySubscription: ['user_id', 'name', 'status', 'max_sites', 'is_default'],
+  changeAnySubscription: [
+    'user_id',
+    'name',
+    'status',
+    'max_sites',
+    'php_workers',
+    'php_memory_mb',
+    'php_seconds',
+    'php_upload_mb',
+    'is_default',
+  ],
   changeUser: ['name', 'role', 'status'],
 }
 

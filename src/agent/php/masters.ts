@@ -143,6 +143,10 @@ function specsOf({
     limits,
     pools: all
       .toSorted((one, other) => one.id - other.id)
-      .map(({ id: siteId, php = NO_SITE_PHP }) => ({ siteId, ...php })),
+      .map(({ id: siteId, php: { settings, noPhpIn } = NO_SITE_PHP }) => ({
+        siteId,
+        settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])),
+        noPhpIn,
+      })),
   }))
 }

@@ -8,7 +8,6 @@ import {
   type PhpDirectiveName,
   type PhpLimits,
   type PhpSettings,
-  type SitePhp,
   takes,
 } from '../../node/php.ts'
 import { logsOf, type NodeLayout, siteOf, uidOf } from '../layout.ts'
@@ -22,7 +21,12 @@ export type MasterSpec = {
   pools: PoolSpec[]
 }
 
-export type PoolSpec = SitePhp & { siteId: number }
+export type PoolSpec = {
+  siteId: number
+  settings: PhpSettings
+  /** Directories below what is served in which no PHP is executed. */
+  noPhpIn: string[]
+}
 
 type Places = Pick<NodeLayout, 'sites' | 'logs' | 'phpSockets' | 'phpSettings'>
 

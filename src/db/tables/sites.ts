@@ -15,6 +15,10 @@ export const sites = table(
     kind: text({ enum: ['static', 'php'] }).notNull(),
     /** Such as 8.4; null for a static site. */
     phpVersion: text('php_version'),
+    /** JSON: directives of PHP that it sets, by their names; null for none. */
+    phpSettings: text('php_settings'),
+    /** JSON: directories in which no PHP is executed; null for none. */
+    noPhpIn: text('no_php_in'),
     /** The customer's own switch. */
     isEnabled: flag('is_enabled').notNull(),
     /** Whether unknown paths give index.html. */

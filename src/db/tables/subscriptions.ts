@@ -14,6 +14,12 @@ export const subscriptions = table(
     isDefault: flag('is_default').notNull(),
     /** 0 means no limit. */
     maxSites: integer('max_sites').notNull(),
+    /** Requests that PHP of a site answers at a time. */
+    phpWorkers: integer('php_workers').notNull().default(5),
+    /** Of a request to PHP. */
+    phpMemoryMb: integer('php_memory_mb').notNull().default(256),
+    phpSeconds: integer('php_seconds').notNull().default(60),
+    phpUploadMb: integer('php_upload_mb').notNull().default(64),
     /** The node that serves its sites; null for the panel's own process. */
     nodeId: integer('node_id').references(() => nodes.id),
     createdAt: createdAt(),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { logsOf, siteOf, uidOf } from '../../../src/agent/layout.ts'
 import { configurationOf, socketOf } from '../../../src/agent/php/pool.ts'
 import { processesOf, titleOf } from '../../../src/agent/processes.ts'
-import { createPhpNode, PHP, phpTest, usePhpNode, wanted } from '../../harness/php.ts'
+import { createPhpNode, PHP, phpTest, sitePhp, usePhpNode, wanted } from '../../harness/php.ts'
 import { until } from '../../harness/until.ts'
 
 const node = usePhpNode()
@@ -110,7 +110,7 @@ phpTest(
     const before = await who()
     const slow = who('wait=1500')
     await until('the request', () => processesOf(uid).length > 1)
-    await masters.apply(wanted(id, [{ id: 16, php: { settings: { memory_limit: '64M' }, noPhpIn: [] } }]))
+    await masters.apply(wanted(id, [{ id: 16, php: sitePhp({ memory_limit: '64M' }) }]))
     const after = await who()
     expect(after.master).not.toBe(before.master)
     expect((await node.ask(id, 16, 'limit.php')).body).toBe('64M')
@@ -133,9 +133,7 @@ phpTest('no request is lost while settings change ten times', async () => {
     }),
   )
   for (let change = 1; change <= 10; change++) {
-    await masters.apply(
-      wanted(id, [{ id: 17, php: { settings: { 'session.gc_maxlifetime': 1000 + change }, noPhpIn: [] } }]),
-    )
+    await masters.apply(wanted(id, [{ id: 17, php: sitePhp({ 'session.gc_maxlifetime': 1000 + change }) }]))
   }
   isDone = true
   await asking

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { logsOf, siteOf, uidOf } from '../../../src/agent/layout.ts'
 import { processesOf } from '../../../src/agent/processes.ts'
 import { DEFAULT_PHP_LIMITS, PHP_DIRECTIVES, type PhpDirective, type PhpSettings } from '../../../src/node/php.ts'
-import { phpTest, usePhpNode, wanted } from '../../harness/php.ts'
+import { phpTest, sitePhp, usePhpNode, wanted } from '../../harness/php.ts'
 
 const node = usePhpNode()
 const { layout, masters } = node
@@ -31,7 +31,7 @@ phpTest('each directive reaches the script as it was set', async () => {
   node.write(id, 41, { 'all.php': '<?php echo json_encode(ini_get_all(null, false));' })
   const samples = Object.entries(PHP_DIRECTIVES).map(([name, directive]) => [name, sample(directive)] as const)
   const settings: PhpSettings = Object.fromEntries(samples.map(([name, [value]]) => [name, value]))
-  await masters.apply(wanted(id, [{ id: 41, php: { settings, noPhpIn: [] } }]))
+  await masters.apply(wanted(id, [{ id: 41, php: sitePhp(settings) }]))
   const seen = JSON.parse((await node.ask(id, 41, 'all.php')).body) as Record<string, string>
   expect(samples.map(([name]) => [name, flagless(seen[name])])).toEqual(
     samples.map(([name, [, shown]]) => [name, shown]),
@@ -46,7 +46,7 @@ phpTest('flags are off when they are set to false', async () => {
   node.write(id, 42, { 'all.php': '<?php echo json_encode(ini_get_all(null, false));' })
   const flags = Object.entries(PHP_DIRECTIVES).flatMap(([name, { type }]) => (type === 'flag' ? [name] : []))
   const settings: PhpSettings = Object.fromEntries(flags.map((name) => [name, false]))
-  await masters.apply(wanted(id, [{ id: 42, php: { settings, noPhpIn: [] } }]))
+  await masters.apply(wanted(id, [{ id: 42, php: sitePhp(settings) }]))
   const seen = JSON.parse((await node.ask(id, 42, 'all.php')).body) as Record<string, string>
   for (const name of flags) expect([name, seen[name]]).toEqual([name, expect.stringMatching(/^(?:off|0|)$/)])
 })
@@ -158,7 +158,7 @@ phpTest('where a site says so, no PHP is executed, whatever the way to it', asyn
   })
   const served = join(siteOf(layout, id, 50), 'releases', '1')
   symlinkSync('wp-content/uploads', join(served, 'pictures'))
-  await masters.apply(wanted(id, [{ id: 50, php: { settings: {}, noPhpIn: ['wp-content/uploads', 'files'] } }]))
+  await masters.apply(wanted(id, [{ id: 50, php: sitePhp({}, ['wp-content/uploads', 'files']) }]))
   const statusOf = async (script: string) => (await node.ask(id, 50, script)).status
   expect(await statusOf('wp-content/uploads/x.php')).toBe(404)
   expect(await statusOf('wp-content/uploads/deep/er/x.php')).toBe(404)

@@ -6,6 +6,7 @@ import { deployments, siteDomains, sites, subscriptions } from '../../../db/tabl
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { DesiredChanges, DesiredRelease, DesiredSite, DesiredSubscription } from '../../../node/protocol.ts'
 import { gatherNames, type NamedSite } from './names.ts'
+import { phpLimitsOf, sitePhpOf } from './php/settings.ts'
 
 /** Subscriptions of a page. */
 const PAGE = 500
@@ -33,11 +34,16 @@ export async function readDesired(store: ReadStore, nodeId: NodeId, revision: nu
 /** A subscription of which no row is left is `deleting`. */
 async function readSubscription(queries: Queries, id: number): Promise<DesiredSubscription> {
   const [row] = await queries
-    .select({ status: subscriptions.status })
+    .select({ subscription: subscriptions })
     .from(subscriptions)
     .where(eq(subscriptions.id, id))
   const removed = (await desired.removalsOf(queries, id)).map(({ siteId }) => removedSite(siteId))
-  return { id, state: row?.status ?? 'deleting', sites: [...(await readSites(queries, id)), ...removed] }
+  return {
+    id,
+    state: row?.subscription.status ?? 'deleting',
+    ...(row && { php: phpLimitsOf(row.subscription) }),
+    sites: [...(await readSites(queries, id)), ...removed],
+  }
 }
 
 async function readSites(queries: Queries, subscriptionId: number): Promise<DesiredSite[]> {
@@ -108,6 +114,7 @@ function desiredSite(site: NamedSite, releases: Releases | undefined): DesiredSi
     names: [domain, ...aliases],
     kind,
     phpVersion,
+    ...(kind === 'php' && { php: sitePhpOf(site) }),
     spa,
     publicDir,
     release: deploymentId === null ? null : (releases?.numbers.get(deploymentId) ?? null),

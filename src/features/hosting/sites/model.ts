@@ -19,6 +19,8 @@ import {
 } from '../../../http/schema.ts'
 import type { Failure } from '../../../node/protocol.ts'
 import { normalizeDomain } from './domain.ts'
+import { noPhpIn, phpSettingsIn, phpSettingsOut } from './php/model.ts'
+import { readPhp } from './php/settings.ts'
 import { type ServedBy, urlsOf } from './serving.ts'
 import type { NewSite, Site, SiteChanges, SiteFilter } from './sites.ts'
 import { STATUSES, statusOf } from './status.ts'
@@ -67,6 +69,8 @@ export const CreateSite = closed({
   aliases: t.Optional(aliases()),
   kind: t.Optional(kind()),
   php_version: t.Optional(phpVersion()),
+  php_settings: t.Optional(phpSettingsIn()),
+  no_php_in: t.Optional(noPhpIn()),
   spa: t.Optional(spa()),
   public_dir: t.Optional(publicDir()),
   subscription_id: t.Optional(idIn([1])),
@@ -76,6 +80,8 @@ export const ChangeSite = closed({
   aliases: t.Optional(aliases()),
   kind: t.Optional(kind()),
   php_version: t.Optional(phpVersion()),
+  php_settings: t.Optional(phpSettingsIn()),
+  no_php_in: t.Optional(noPhpIn()),
   spa: t.Optional(spa()),
   public_dir: t.Optional(publicDir()),
   enabled: t.Optional(flag('False stops serving the site')),
@@ -99,6 +105,8 @@ export const SiteModel = t.Object(
     aliases: t.Array(t.String({ examples: ['example.com'] })),
     kind: kind(),
     php_version: nullable(t.String({ examples: ['8.4'] })),
+    php_settings: phpSettingsOut(),
+    no_php_in: t.Array(t.String({ examples: ['wp-content/uploads'] })),
     spa: t.Boolean(),
     public_dir: nullable(t.String({ examples: ['public'] })),
     enabled: t.Boolean({ description: "The customer's own switch" }),
@@ -153,6 +161,7 @@ export const SiteModel = t.Object(
 /** How a site is shown, depending on what serves it. */
 export function toSite(site: Site, servedBy: ServedBy) {
   const { status, reason, failure } = statusOf(site, servedBy)
+  const php = readPhp(site)
   return {
     id: site.id,
     subscription_id: site.subscriptionId,
@@ -160,6 +169,8 @@ export function toSite(site: Site, servedBy: ServedBy) {
     aliases: site.aliases,
     kind: site.kind,
     php_version: site.phpVersion,
+    php_settings: php.settings,
+    no_php_in: php.noPhpIn,
     spa: site.spa,
     public_dir: site.publicDir,
     enabled: site.isEnabled,
@@ -196,7 +207,8 @@ export function toNewSite(
     throw new AppError('bad_request', 'subscription_id: must be the same in the query and the body')
   }
   const { domain, aliases = [], kind, php_version: phpVersion = null, spa = false, public_dir: publicDir = null } = body
-  return { domain, aliases, kind, phpVersion, spa, publicDir, subscriptionId: inBody ?? inQuery }
+  const { php_settings: phpSettings, no_php_in: noPhpIn } = body
+  return { domain, aliases, kind, phpVersion, phpSettings, noPhpIn, spa, publicDir, subscriptionId: inBody ?? inQuery }
 }
 
 export function toSiteFilter(query: { subscription_id?: string; domain?: string }): SiteFilter {
@@ -210,7 +222,15 @@ export function toSiteFilter(query: { subscription_id?: string; domain?: string 
  * @throws AppError `validation_error` when `enabled` and `status` contradict each other
  */
 export function toSiteChanges(body: typeof ChangeSite.static): SiteChanges {
-  const { php_version: phpVersion, public_dir: publicDir, enabled, status, ...same } = body
+  const {
+    php_version: phpVersion,
+    php_settings: phpSettings,
+    no_php_in: noPhpIn,
+    public_dir: publicDir,
+    enabled,
+    status,
+    ...same
+  } = body
   if (enabled !== undefined && status !== undefined && enabled !== (status === 'active')) {
     throw new AppError('validation_error', 'status: contradicts enabled; send enabled alone')
   }
@@ -218,6 +238,8 @@ export function toSiteChanges(body: typeof ChangeSite.static): SiteChanges {
   return {
     ...same,
     ...(phpVersion !== undefined && { phpVersion }),
+    ...(phpSettings !== undefined && { phpSettings }),
+    ...(noPhpIn !== undefined && { noPhpIn }),
     ...(publicDir !== undefined && { publicDir }),
     ...(isEnabled !== undefined && { isEnabled }),
   }

@@ -10,6 +10,7 @@ import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
+import type { PhpSettings } from '../../../node/php.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { SiteAccess, SiteRef, SiteRow } from '../site-access.ts'
@@ -20,6 +21,7 @@ import { listEvents, recordEvent, type SiteEvent } from './events.ts'
 import { requireActive, requireRoom } from './limit.ts'
 import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
+import { type PhpColumns, phpColumns } from './php/settings.ts'
 import { runtimeOf } from './runtime.ts'
 import type { Serving } from './serving.ts'
 import { requireNoPublicSuffix, requireOwnZones } from './zones.ts'
@@ -35,6 +37,8 @@ export type NewSite = SiteNames & {
   kind: Kind | undefined
   /** Null for a PHP site: the newest that is installed. */
   phpVersion: string | null
+  phpSettings: PhpSettings | undefined
+  noPhpIn: string[] | undefined
   spa: boolean
   publicDir: string | null
 }
@@ -43,13 +47,16 @@ export type SiteChanges = {
   aliases?: string[]
   kind?: Kind
   phpVersion?: string | null
+  /** Replaces all that were set. */
+  phpSettings?: PhpSettings
+  noPhpIn?: string[]
   spa?: boolean
   publicDir?: string | null
   isEnabled?: boolean
 }
 
 /** What a new site is to be. */
-type Wanted = SiteNames & Pick<SiteRow, 'kind' | 'phpVersion' | 'spa' | 'publicDir'>
+type Wanted = SiteNames & Pick<SiteRow, 'kind' | 'phpVersion' | 'spa' | 'publicDir'> & Partial<PhpColumns>
 
 export type SitesOptions = {
   store: ReadStore
@@ -177,7 +184,8 @@ export function createSites(options: SitesOptions) {
         const subscription = await scope.resolve(tx, caller, subscriptionId)
         if (!subscription) throw new AppError('bad_request', 'subscription_id: is required for administrators')
         const runtime = runtimeOf(await phpVersionsOf(tx, subscription.nodeId), site.kind, site.phpVersion)
-        const created = await insert(tx, caller, subscription, { ...names, ...runtime, spa, publicDir })
+        const php = phpColumns(runtime.kind, subscription, site)
+        const created = await insert(tx, caller, subscription, { ...names, ...runtime, ...php, spa, publicDir })
         await conclude?.(tx, created)
         return created
       })
@@ -199,7 +207,7 @@ export function createSites(options: SitesOptions) {
     async change(caller: Caller, ref: SiteRef, changes: SiteChanges, precondition?: Precondition<Site>): Promise<Site> {
       await requireNoPublicSuffix(changes)
       return writeAs(caller, async (tx, caller) => {
-        const { domain, aliases, kind, phpVersion, ...rest } = changes
+        const { domain, aliases, kind, phpVersion, phpSettings, noPhpIn, ...others } = changes
         const { site: before, subscription } = await findVisible(caller, ref, tx)
         precondition?.(before)
         const { id } = before
@@ -215,6 +223,8 @@ export function createSites(options: SitesOptions) {
                 kind ?? (typeof phpVersion === 'string' ? undefined : before.kind),
                 phpVersion ?? (kind === 'static' ? null : before.phpVersion),
               )
+        const php = phpColumns({ ...before, ...runtime }.kind, subscription, { phpSettings, noPhpIn })
+        const rest = { ...php, ...others }
         const renaming = nameChanges(before, domains)
         const { isEnabled, ...other } = differences(before, { ...runtime, ...rest })
         const details = { ...renaming, ...other, ...(isEnabled !== undefined && { enabled: isEnabled }) }

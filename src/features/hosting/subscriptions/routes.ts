@@ -14,6 +14,7 @@ import {
   deletionQuery,
   SubscriptionModel,
   subscriptionFilter,
+  toPhpLimits,
   toSubscription,
   toSubscriptionChanges,
   toSubscriptionFilter,
@@ -157,6 +158,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
       name: body.name,
       isDefault: body.is_default,
       maxSites: body.max_sites ?? 0,
+      ...toPhpLimits(body),
       nodeId: body.node_id,
     }
     return answerOnce(

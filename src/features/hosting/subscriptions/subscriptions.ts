@@ -24,7 +24,10 @@ import { type Subscription, subscriptionScope } from './scope.ts'
 
 export type { Subscription } from './scope.ts'
 
-export type NewSubscription = {
+/** What PHP may take for each site; see `PhpLimits`. */
+export type PhpLimitColumns = Partial<Pick<Subscription, 'phpWorkers' | 'phpMemoryMb' | 'phpSeconds' | 'phpUploadMb'>>
+
+export type NewSubscription = PhpLimitColumns & {
   userId: number
   name: string
   /** Undefined: a user's first subscription becomes the default, later ones do not. */
@@ -34,7 +37,7 @@ export type NewSubscription = {
   /** Null: the panel's own process; undefined: the node with the fewest subscriptions. */
   nodeId?: NodeId | undefined
 }
-export type SubscriptionChanges = {
+export type SubscriptionChanges = PhpLimitColumns & {
   /** Another user, who gets it together with its sites. */
   userId?: number
   name?: string
@@ -196,7 +199,7 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify, plac
           .update(subscriptions)
           .set({ ...changes, isDefault, updatedAt: clock.now() })
           .where(eq(subscriptions.id, id))
-        if (changes.status !== undefined) {
+        if (concernsNode(changes)) {
           await tx
             .update(sites)
             .set({ generation: sql`${sites.generation} + 1` })
@@ -253,6 +256,12 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify, plac
     },
   }
 }
+
+/** Whether the sites' node has something to do with it. */
+const concernsNode = (changes: SubscriptionChanges): boolean =>
+  [changes.status, changes.phpWorkers, changes.phpMemoryMb, changes.phpSeconds, changes.phpUploadMb].some(
+    (change) => change !== undefined,
+  )
 
 function hasSites(count: number): AppError {
   const sites = count === 1 ? 'a site, which' : `${count} sites, which`

@@ -10,6 +10,8 @@ type Site = {
   aliases: string[]
   kind: string
   php_version: string | null
+  php_settings: object
+  no_php_in: string[]
   spa: boolean
   public_dir: string | null
   enabled: boolean
@@ -290,6 +292,8 @@ describe('a site', () => {
       aliases: [`www.${domain}`],
       kind: 'static',
       php_version: null,
+      php_settings: {},
+      no_php_in: [],
       spa: false,
       public_dir: null,
       enabled: true,

@@ -15,6 +15,8 @@ type Subscription = {
 }
 
 const NAME_RULE = 'name: must be 1 to 100 characters, without control characters'
+/** The limits of PHP, unless others are set. */
+const PHP = { php_workers: 5, php_memory_mb: 256, php_seconds: 60, php_upload_mb: 64 }
 const MAX_SITES_RULE = 'max_sites: must be from 0 to 1000000'
 const DEFAULT_RULE = 'is_default: must be true; make another subscription the default instead'
 
@@ -59,7 +61,7 @@ describe('a customer’s list', () => {
     expect([answer.status, answer.message, answer.data]).toEqual([200, '', []])
     const first = await panel.subscription(carl.id, { name: 'First', max_sites: 5 })
     const second = await panel.subscription(carl.id, { name: 'Second' })
-    const shared = { user_id: carl.id, status: 'active', node_id: null, created_at: now(), updated_at: now() }
+    const shared = { user_id: carl.id, status: 'active', ...PHP, node_id: null, created_at: now(), updated_at: now() }
     expect(await own(carl.token)).toEqual([
       { id: first, name: 'First', is_default: true, max_sites: 5, ...shared },
       { id: second, name: 'Second', is_default: false, max_sites: 0, ...shared },
@@ -214,6 +216,7 @@ describe('an administrator', () => {
       status: 'active',
       is_default: true,
       max_sites: 10,
+      ...PHP,
       node_id: null,
       created_at: now(),
       updated_at: now(),
