@@ -2,7 +2,17 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { filesIn, type Import, importsIn, layerOf, roomOf, rooms, runsUp, sourceOf } from '../scripts/imports.ts'
+import {
+  filesIn,
+  type Import,
+  importsIn,
+  layerOf,
+  reachAmong,
+  roomOf,
+  rooms,
+  runsUp,
+  sourceOf,
+} from '../scripts/imports.ts'
 import { WORKAROUNDS } from '../src/system/workarounds.ts'
 
 const root = join(import.meta.dir, '..')
@@ -29,6 +39,16 @@ test('http/ imports no feature, and core/ nothing of ours', () => {
   expect(leaving('src/http/').length).toBeGreaterThan(20)
   expect(leaving('src/http/').filter(({ to }) => /features|module\.ts|platform\.ts|panel\.ts/.test(to))).toEqual([])
   expect(leaving('src/core/')).toEqual([])
+})
+
+test('agent/, which runs as root, imports nothing of the panel', () => {
+  const leaving = imports.filter(({ from, to }) => from.startsWith('src/agent/') && !to.startsWith('src/agent/'))
+  expect(leaving.length).toBeGreaterThan(20)
+  const allowed = /^src\/(core|jobs|log|node|system|unpack)\/|^src\/threads\.ts$/
+  expect(leaving.filter(({ to }) => !allowed.test(to))).toEqual([])
+  const reached = reachAmong(imports)
+  const ofAgent = new Set(leaving.flatMap(({ from }) => [...(reached.get(from) ?? [])]))
+  expect([...ofAgent].filter((file) => /^src\/(db|features|http|config|platform)/.test(file))).toEqual([])
 })
 
 /** @throws Error that names the files of a cycle */

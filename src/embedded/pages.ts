@@ -1,8 +1,8 @@
 /** The listener's own pages: small, without scripts, and without anything from another address. */
+import { disabledPage, htmlOf, PAGE_STYLE, type SitePage, suspendedPage, waitingPage } from '../node/site-pages.ts'
 import type { Reply } from './reply.ts'
 
-const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto 0;padding:0 1.5rem;overflow-wrap:anywhere}h1{font-size:1.5rem}`
-const CONTENT_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${Bun.SHA256.hash(STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const CONTENT_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${Bun.SHA256.hash(PAGE_STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 const HEADERS = {
   'content-type': 'text/html;charset=utf-8',
@@ -26,17 +26,7 @@ function page(
   text: string,
   headers: Record<string, string> = {},
 ): Reply & { body: Uint8Array } {
-  const body = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title}</title>
-<style>${STYLE}</style>
-<h1>${title}</h1>
-<p>${text}</p>
-</html>
-`
-  return { status, headers: { ...HEADERS, ...headers }, body: encoder.encode(body) }
+  return { status, headers: { ...HEADERS, ...headers }, body: encoder.encode(htmlOf({ title, text })) }
 }
 
 export const badRequest = page(400, 'Bad request', 'The address or the headers of this request are malformed.')
@@ -58,15 +48,9 @@ export const internalError = page(
 export const overloaded = page(503, 'Too busy', 'The server is too busy right now. Please try again.', {
   'retry-after': `${RETRY_OVERLOADED_SECONDS}`,
 })
-export const suspended = page(
-  503,
-  'Site suspended',
-  'The hosting provider has suspended this site. If it is yours, ask the provider for the reason.',
-  { 'retry-after': `${RETRY_SUSPENDED_SECONDS}` },
-)
-export const disabled = page(503, 'Site switched off', 'The owner of this site has switched it off for now.', {
-  'retry-after': `${RETRY_SUSPENDED_SECONDS}`,
-})
+const away = ({ title, text }: SitePage) => page(503, title, text, { 'retry-after': `${RETRY_SUSPENDED_SECONDS}` })
+export const suspended = away(suspendedPage)
+export const disabled = away(disabledPage)
 
 export function rangeNotSatisfiable(sizeBytes: number): Reply {
   return page(416, 'Range not satisfiable', 'The requested range starts after the end of the file.', {
@@ -76,9 +60,6 @@ export function rangeNotSatisfiable(sizeBytes: number): Reply {
 
 /** What a new site shows. */
 export function placeholder(host: string): Reply {
-  return page(
-    200,
-    'This site waits for its first deployment',
-    `<b>${Bun.escapeHTML(host)}</b> is set up and will show its pages as soon as they are deployed.`,
-  )
+  const { title, text } = waitingPage(`<b>${Bun.escapeHTML(host)}</b>`)
+  return page(200, title, text)
 }

@@ -5,7 +5,7 @@ import { arch } from 'node:process'
 /** glibc, and musl as Alpine names it. */
 const NAMES = ['libc.so.6', `libc.musl-${arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 
-const { i32, u32, u64, i64, ptr, void: none } = FFIType
+const { i32, u32, u64, i64, i64_fast, ptr, void: none } = FFIType
 const FUNCTIONS = {
   socket: { args: [i32, i32, i32], returns: i32 },
   bind: { args: [i32, ptr, u32], returns: i32 },
@@ -17,6 +17,8 @@ const FUNCTIONS = {
   setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
   getsockname: { args: [i32, ptr, ptr], returns: i32 },
   mmap: { args: [ptr, u64, i32, i32, i32, i64], returns: ptr },
+  lgetxattr: { args: [ptr, ptr, ptr, u64], returns: i64_fast },
+  lsetxattr: { args: [ptr, ptr, ptr, u64, i32], returns: i32 },
   clock_gettime: { args: [i32, ptr], returns: i32 },
   _exit: { args: [i32], returns: none },
   adjtimex: { args: [ptr], returns: i32 },

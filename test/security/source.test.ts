@@ -14,16 +14,22 @@ const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root)].sort().map((file
 }))
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
-/** What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its own panel. */
-const OUTBOUND = ['src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
+/**
+ * What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its
+ * own panel, and the agent of a node its own web server, through a Unix socket.
+ */
+const OUTBOUND = ['src/agent/prove.ts', 'src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
 /**
  * Commands of the operator that run another program, systemd's own or another version of this; and the server, which runs
  * itself to unpack an archive: with limits as its arguments, the archive as a descriptor, and an empty environment. The agent
- * of a node starts PHP-FPM and ends processes, as a customer's user: its arguments are numbers and paths of its own.
+ * of a node starts PHP-FPM and ends processes, as a customer's user: its arguments are numbers and paths of its own. As root
+ * it makes users, removes trees and starts the web server, and no text of the panel is in an argument.
  */
 const CHILDREN = [
+  'src/agent/command.ts',
   'src/agent/php/launch.ts',
   'src/agent/processes.ts',
+  'src/agent/web-server.ts',
   'src/cli/run.ts',
   'src/cli/systemd.ts',
   'src/cli/upgrade.ts',

@@ -1,0 +1,121 @@
+/** The agent of a node: pulls what is wanted from the panel, makes it so with our own nginx, and reports what it sees. */
+import { lstatSync } from 'node:fs'
+import type { Clock } from '../core/clock.ts'
+import { closeAll } from '../core/close-all.ts'
+import { startTasks } from '../jobs/task.ts'
+import type { Log } from '../log/log.ts'
+import type { ArchiveSource, NodeLink } from '../node/protocol.ts'
+import { createReconciler, FULL_PASS_MS } from '../node/reconcile.ts'
+import { createReleases } from '../node/releases.ts'
+import { createAccounts } from './accounts.ts'
+import { ensureDirectory } from './directory.ts'
+import { download } from './download.ts'
+import { createNginxDriver } from './driver.ts'
+import { createGenerations } from './generations.ts'
+import { type NodeLayout, WEB_USER } from './layout.ts'
+import { createMemory } from './memory.ts'
+import { createNames } from './names.ts'
+import { createProve } from './prove.ts'
+import { createReleaseFiles } from './release-files.ts'
+import { treeOf } from './setup/tree.ts'
+import { ensureStates } from './states.ts'
+import { createTrash, TRASH_MS } from './trash.ts'
+import { createTree } from './tree.ts'
+import { unpackAsUser } from './unpack.ts'
+import { createUsers } from './users.ts'
+import { viewOf } from './view.ts'
+import { startWebServer } from './web-server.ts'
+
+export type AgentOptions = {
+  layout: NodeLayout
+  link: NodeLink & ArchiveSource
+  clock: Clock
+  log: Log
+}
+
+export type Agent = Awaited<ReturnType<typeof startAgent>>
+
+const HOUR_MS = 60 * 60 * 1000
+/** systemd makes it, and only then supervises what our units start. */
+const SYSTEMD = '/run/systemd/system'
+
+/** @throws Error on a machine that `ncp node setup` has not prepared */
+export async function startAgent({ layout, link, clock, log }: AgentOptions) {
+  const accounts = createAccounts()
+  const web = accounts.users.named(WEB_USER)
+  if (!web) throw new Error(`there is no user ${WEB_USER}: run 'ncp node setup' first`)
+  const owner = (of: 'web' | undefined, id: number) => (of === 'web' ? id : 0)
+
+  /** What lies outside of sites. */
+  function ensureNode(webUid: number, webGid: number): void {
+    const mended = treeOf(layout).filter(
+      ({ path, mode, owner: user, group }) =>
+        // The view is of the mount that lies on it.
+        path !== layout.view &&
+        ensureDirectory({ path, mode, uid: owner(user, webUid), gid: owner(group, webGid) }) === 'mended',
+    )
+    if (mended.length > 0)
+      log.warn({ repaired: mended.map(({ path }) => path) }, 'directories of the node were put right')
+    ensureStates(layout, webGid)
+  }
+
+  ensureNode(web.id, web.gid)
+  const webServer = lstatSync(SYSTEMD, { throwIfNoEntry: false }) ? undefined : await startWebServer(layout, log)
+  const tree = createTree(layout, web.id)
+  const users = createUsers({ layout, accounts })
+  const trash = createTrash(layout)
+  const files = createReleaseFiles(tree, (wanted, signal) => download(link, wanted, layout.agent, signal))
+  const releases = createReleases({
+    files,
+    link,
+    // What the panel answered is on its disk.
+    durable: () => undefined,
+    log,
+    unpack: (archive, release, { subscriptionId }, signal) =>
+      unpackAsUser({ subscriptionId, archive, release, signal }),
+  })
+  const driver = createNginxDriver({
+    layout,
+    view: viewOf(layout),
+    users,
+    tree,
+    generations: createGenerations(layout, web.gid),
+    names: createNames({ layout }),
+    releases,
+    files,
+    trash,
+    prove: createProve(layout),
+    clock,
+    log,
+  })
+  const reconciler = createReconciler({
+    link,
+    driver,
+    guard: createMemory(layout),
+    durable: () => undefined,
+    log,
+  })
+  reconciler.start()
+  const stopTasks = startTasks([
+    {
+      everyMs: FULL_PASS_MS,
+      run: async () => {
+        ensureNode(web.id, web.gid)
+        await reconciler.compareAll()
+      },
+      log,
+      failure: 'sites were not compared with what they are to be',
+    },
+    {
+      everyMs: HOUR_MS,
+      run: (stopping) => trash.empty(clock.now() - TRASH_MS, stopping),
+      log,
+      failure: 'sites that were deleted long ago were not removed from the trash',
+    },
+  ])
+  return {
+    compareAll: reconciler.compareAll,
+    /** Ends what is under way. Where nothing else supervises the web server, it ends too. */
+    stop: () => closeAll([stopTasks, reconciler.stop, () => webServer?.stop()]),
+  }
+}

@@ -1,0 +1,104 @@
+/** Our own nginx as a child of the agent, on a machine without systemd: started, started again, and taken over. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { inTime } from '../core/in-time.ts'
+import { pause } from '../core/pause.ts'
+import { type Backoff, delayAfter } from '../jobs/backoff.ts'
+import type { Log } from '../log/log.ts'
+import type { NodeLayout } from './layout.ts'
+import { titleOf } from './processes.ts'
+
+const BACKOFF: Backoff = { firstDelayMs: 100, longestDelayMs: 60_000 }
+/** One that ran so long did not fail at its start. */
+const GOOD_RUN_MS = 10_000
+const LOOK_MS = 250
+/** Requests under way may end. */
+const PATIENCE_MS = 10_000
+const MAX_COMPLAINT = 4000
+const TITLE = 'nginx: master process '
+
+export type WebServer = { stop(): Promise<void> }
+
+type Running = { pid: number; exited: Promise<unknown> }
+
+export function startWebServer(layout: NodeLayout, log: Log): WebServer {
+  const stopping = new AbortController()
+  const running = run()
+
+  /** What an agent before this one has started, and left behind. */
+  function findRunning(): Running | undefined {
+    const pid = existsSync(layout.webPid) ? Number(readFileSync(layout.webPid, 'utf8')) : Number.NaN
+    if (!isWebServer(pid)) return undefined
+    log.info({ pid }, 'the web server that runs already was taken over')
+    return { pid, exited: waitForEnd(pid) }
+  }
+
+  function isWebServer(pid: number): boolean {
+    return (
+      Number.isSafeInteger(pid) &&
+      pid > 1 &&
+      titleOf(pid).startsWith(TITLE) &&
+      titleOf(pid).includes(layout.webConfiguration)
+    )
+  }
+
+  async function waitForEnd(pid: number): Promise<void> {
+    while (isWebServer(pid)) await Bun.sleep(LOOK_MS)
+  }
+
+  function start(): Running {
+    // One that was killed has left it, and nginx would not listen then.
+    rmSync(layout.probeSocket, { force: true })
+    const child = Bun.spawn(
+      [
+        ...['/bin/sh', '-c', 'umask 077; exec "$@"', 'sh'],
+        ...['/usr/sbin/nginx', '-e', 'stderr', '-c', layout.webConfiguration, '-g', 'daemon off;'],
+      ],
+      { cwd: '/', env: {}, stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    void follow(child.stderr, log)
+    child.unref()
+    return { pid: child.pid, exited: child.exited }
+  }
+
+  async function run(): Promise<void> {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      const startedAt = performance.now()
+      const server = findRunning() ?? start()
+      const stop = () => process.kill(server.pid, 'SIGQUIT')
+      stopping.signal.addEventListener('abort', stop)
+      await Promise.race([server.exited, whenAborted(stopping.signal)])
+      stopping.signal.removeEventListener('abort', stop)
+      if (stopping.signal.aborted) {
+        if (!(await hasEnded(server))) process.kill(server.pid, 'SIGKILL')
+        return
+      }
+      failures = performance.now() - startedAt > GOOD_RUN_MS ? 1 : failures + 1
+      log.error({ pid: server.pid }, 'the web server has ended; it is started again')
+      await pause(delayAfter(BACKOFF, failures), stopping.signal)
+    }
+  }
+
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+const hasEnded = async ({ exited }: Running) =>
+  (await inTime(
+    exited.then(() => true),
+    PATIENCE_MS,
+  )) === true
+
+const whenAborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+
+async function follow(stream: ReadableStream<Uint8Array>, log: Log): Promise<void> {
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) {
+    const detail = decoder.decode(chunk, { stream: true }).trim().slice(0, MAX_COMPLAINT)
+    if (detail !== '') log.warn({ detail }, 'the web server says')
+  }
+}
