@@ -97,6 +97,7 @@ export const rooms = [
   'hosting/usage',
   'hosting/sites',
   'hosting/deployments',
+  'hosting/node-api',
   'hosting/embedded',
   'operation/health',
   'panel.ts',

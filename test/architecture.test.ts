@@ -129,6 +129,7 @@ test('routes never return status(), and few files create a Response', () => {
     'src/embedded/reply.ts',
     'src/http/conditional.ts',
     'src/http/cors.ts',
+    'src/http/download.ts',
     'src/http/errors.ts',
     'src/http/listen.ts',
     'src/http/metrics-token.ts',
@@ -267,6 +268,8 @@ const otherReaders: Record<string, string> = {
   'features/hosting/deployments/deployments.ts sites': 'how many of a subscription wait',
   'features/hosting/site-access.ts sites': 'which site a request is about, for all features of hosting/',
   'features/hosting/site-access.ts subscriptions': 'whose site it is, in one statement with it',
+  'features/hosting/deployments/find-archive.ts sites': 'whether the node serves the site of an archive',
+  'features/hosting/sites/observed.ts subscriptions': 'whether one that its node has removed is gone',
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
   'features/hosting/sites/deployed.ts deployments':
     'whether a node has anything of a site, and whether one is on its way',

@@ -55,6 +55,9 @@ export type Store = {
 /** For code that serves requests: it reads from a store, and writes only through `writeAs`. */
 export type ReadStore = Pick<Store, 'read' | 'version'>
 
+/** Does something in one transaction, on behalf of someone. */
+export type Write = <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+
 /**
  * Receives, within the transaction and at its end, what was created: either both are stored or neither is.
  *

@@ -2,11 +2,9 @@
 import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import { version } from '../../package.json' with { type: 'json' }
-import type { RequestHeader, UploadedBody } from '../http/operation.ts'
+import { BYTES, type RequestHeader, type UploadedBody } from '../http/operation.ts'
 import { headerComponents, headersOf, requestHeaders } from './headers.ts'
 import { extractTitled, openSchema } from './schemas.ts'
-
-const BYTES = 'application/octet-stream'
 
 type Json = { [key: string]: unknown }
 type Operation = Json & {

@@ -13,6 +13,8 @@ const JSON_MEDIA_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$
 export type BodyLimits = {
   /** A longer body is not read to the end. */
   maxBytes: number
+  /** In all its arrays together; by default, see `json-shape.ts`. */
+  maxItems?: number
   clock: Clock
 }
 
@@ -34,7 +36,7 @@ export async function readJson(
   const bytes = await readBytes(request, limits)
   await whenRead?.()
   if (bytes.length === 0) return null
-  return parseJson(bytes)
+  return parseJson(bytes, limits.maxItems)
 }
 
 function hasBody(headers: Headers): boolean {
@@ -60,7 +62,7 @@ async function readBytes({ headers, body }: Request, { maxBytes, clock }: BodyLi
   throw new AppError('payload_too_large', `The request body must be at most ${maxBytes} bytes`, CLOSE)
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array, maxItems: number | undefined): unknown {
   let body: unknown
   let text: string
   try {
@@ -70,6 +72,6 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('bad_request', 'The body is not valid JSON in UTF-8')
   }
-  requireModestShape(text)
+  requireModestShape(text, maxItems)
   return body
 }

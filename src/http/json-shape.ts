@@ -1,11 +1,11 @@
 /** Bounds the shape of a JSON body in one pass over its text, before any schema sees it. */
 import { AppError } from '../core/errors.ts'
 
-/** Levels of objects and arrays; our deepest body has three. */
+/** Levels of objects and arrays; our deepest body has five. */
 const MAX_DEPTH = 16
 /** Names in one object; our widest body has fewer than twenty. */
 const MAX_NAMES = 64
-/** Items in all arrays of a body, together. */
+/** Items in all arrays of a body, together, unless its route takes more. */
 const MAX_ITEMS = 1000
 
 const QUOTE = 0x22
@@ -25,7 +25,7 @@ const CLOSE_BRACKET = 0x5d
  * @param text JSON that has been parsed successfully, so its strings and brackets can be trusted
  * @throws AppError `bad_request`
  */
-export function requireModestShape(text: string): void {
+export function requireModestShape(text: string, maxItems = MAX_ITEMS): void {
   /** The names of each open object; undefined for an open array. */
   const open: (Set<string> | undefined)[] = []
   let items = 0
@@ -58,7 +58,7 @@ export function requireModestShape(text: string): void {
         break
     }
     if (open.length > MAX_DEPTH) throw tooMuch(`The body is nested too deeply: at most ${MAX_DEPTH} levels`)
-    if (items > MAX_ITEMS) throw tooMuch(`The arrays of the body hold too many items: at most ${MAX_ITEMS} in all`)
+    if (items > maxItems) throw tooMuch(`The arrays of the body hold too many items: at most ${maxItems} in all`)
   }
 }
 

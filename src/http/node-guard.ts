@@ -54,17 +54,19 @@ export function createNodeGuard(options: NodeGuardOptions) {
     })
 }
 
+/** What a body may be, for a route that takes more than others. */
+export type OwnLimits = { maxBytes: number; maxItems: number }
+
 /**
  * Reads the body of a route for nodes. Elysia parses before it transforms, so this authorizes first, and again once the
  * body has arrived: it may take half a minute, and the node may have been removed by then.
  *
- * @param maxBytes undefined: as many as a user may send
+ * @param ownLimits undefined: those of a user's
  */
-export function bodyOfNode(maxBytes: number | undefined) {
+export function bodyOfNode(ownLimits: OwnLimits | undefined) {
   return ({ context, nodeGuard: { bodyLimits, recognize } }: Guarded & { nodeGuard: NodeGuardOptions }) => {
     requireNode(context)
-    const limits = { ...bodyLimits, ...(maxBytes !== undefined && { maxBytes }) }
-    return readJson(context.request, limits, () => recognizeAgain(context, recognize))
+    return readJson(context.request, { ...bodyLimits, ...ownLimits }, () => recognizeAgain(context, recognize))
   }
 }
 

@@ -6,7 +6,7 @@ import type { Access, Rights } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
 import { bodyOf } from './guard.ts'
-import { bodyOfNode } from './node-guard.ts'
+import { bodyOfNode, type OwnLimits } from './node-guard.ts'
 import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
@@ -30,6 +30,8 @@ type Description<Query, Params, Body> = {
   optionalBody?: boolean
   /** What its body is, if it takes one as it is instead of JSON; its handler receives it with `ReceiveUpload`. */
   upload?: UploadedBody
+  /** What it answers with, if that is a file instead of JSON; its handler sends it. */
+  download?: { description: string }
   /** The success: its `data`, its `message`, and 200 unless stated. */
   data: TSchema
   message?: string
@@ -62,6 +64,9 @@ type Described<Query, Params, Body> = {
   /** The status of the success. */
   status: 200 | 201
 }
+
+/** The media type of a file whatever it holds. */
+export const BYTES = 'application/octet-stream'
 
 const nothing = closed({})
 type Nothing = typeof nothing
@@ -142,12 +147,12 @@ export function nodeOperation<
   Body extends TSchema = TSchema,
 >(
   description: Description<Query, Params, Body> & {
-    /** The longest body; undefined: as long as a user's may be. */
-    maxBodyBytes?: number
+    /** Of its body; by default those of a user's. */
+    bodyLimits?: OwnLimits
   },
 ): Described<Query, Params, Body> & { node: true } {
   return {
-    ...described(description, bodyOfNode(description.maxBodyBytes)),
+    ...described(description, bodyOfNode(description.bodyLimits)),
     node: true,
     detail: { ...describe(description, ['not_authenticated', 'forbidden']), security: [{ bearer: [] }] },
   }
@@ -219,7 +224,8 @@ function requestHeadersOf(operation: AnyDescription): RequestHeader[] {
   ]
 }
 
-function success({ data, message = '', paged }: AnyDescription) {
+function success({ data, download, message = '', paged }: AnyDescription) {
+  if (download) return { ...download, content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } }
   return {
     description: message === '' ? 'Success' : message,
     ...(paged && { 'x-paged': true }),

@@ -1,5 +1,5 @@
 /** Which subscriptions changed, in the order in which they did, for the node that serves them. */
-import { and, asc, count, desc, eq, gt, inArray, isNull } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNull } from 'drizzle-orm'
 import type { Queries } from '../db/store.ts'
 import { desiredStates, siteRemovals } from '../db/tables.ts'
 
@@ -52,18 +52,8 @@ async function isOn(queries: Queries, nodeId: NodeId, subscriptionId: number): P
   return row !== undefined
 }
 
-/** By node, how many subscriptions it serves, or has yet to remove; absent: none. */
-async function countOn(queries: Queries, nodeIds: number[]): Promise<Map<number, number>> {
-  if (nodeIds.length === 0) return new Map()
-  const rows = await queries
-    .select({ nodeId: desiredStates.nodeId, subscriptions: count() })
-    .from(desiredStates)
-    .where(inArray(desiredStates.nodeId, nodeIds))
-    .groupBy(desiredStates.nodeId)
-  return new Map(
-    rows.flatMap(({ nodeId, subscriptions }) => (nodeId === null ? [] : [[nodeId, subscriptions] as const])),
-  )
-}
+/** Whether a node serves any subscription, or has yet to remove what is left of one. */
+const hasAny = async (queries: Queries, nodeId: NodeId): Promise<boolean> => (await newest(queries, nodeId)) > 0
 
 /** Sites of a subscription whose row is gone, and that the node has not removed. */
 function removalsOf(queries: Queries, subscriptionId: number) {
@@ -92,7 +82,7 @@ export const desired = {
   changedAfter,
   newest,
   isOn,
-  countOn,
+  hasAny,
   removalsOf,
   confirmSiteRemoved,
   confirmSubscriptionRemoved,

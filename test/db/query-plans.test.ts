@@ -1,6 +1,8 @@
 /** No request and no job gets slower with what is stored: the plans of all statements, as SQLite itself explains them. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { operator } from '../../src/core/actor.ts'
 import { type MailingPanel, startMailingPanel } from '../harness/mailing-panel.ts'
+import { connectNode } from '../harness/node-client.ts'
 import { exampleBody, fillPath, type Operation, operationsOf, type Parameter } from '../harness/operations.ts'
 import type { Customer } from '../harness/panel.ts'
 import { type Plan, plansOf, type Recording, recordStatements } from '../harness/statements.ts'
@@ -51,6 +53,7 @@ async function runJobs(): Promise<void> {
   // Its task waits until the clock can be believed.
   await auditRetention.prune()
   await reportAsNode()
+  await askAsNode()
   await outbox.deliver()
   await outbox.countWaiting()
   await health.check()
@@ -70,6 +73,19 @@ async function reportAsNode(): Promise<void> {
   )
   expect(new Set(sites.map(({ state }) => state))).toEqual(new Set(['serving', 'removed']))
   await takeReport(null, { sites, releases: [], removedSubscriptions: subscriptions.map(({ id }) => id) })
+}
+
+/** All that a node on another machine asks for and says, and what moves with it. */
+async function askAsNode(): Promise<void> {
+  const node = await connectNode(panel)
+  const wanted = { userId: 1, name: 'On a node', isDefault: undefined, maxSites: 0 }
+  const { id } = await panel.services.subscriptions.create(operator, wanted)
+  const { data: state } = await node.state()
+  expect(state.subscriptions.map((subscription) => subscription.id)).toEqual([id])
+  expect((await node.archive('0'.repeat(64))).status).toBe(404)
+  await node.report({ sizes: [{ siteId: 1, bytes: 1, files: 1 }], removedSubscriptions: [id] })
+  await panel.services.nodes.drain(operator, node.id, true)
+  await panel.services.nodes.remove(operator, node.id, { abandons: true })
 }
 
 /** Every list, with every combination of its parameters, as a customer and as an administrator. */

@@ -68,7 +68,7 @@ export async function operationsOf({ origin }: { origin: string }): Promise<Oper
         takesArchive: requestBody?.content['application/octet-stream'] !== undefined,
         answers: Object.entries(responses)
           .filter(([status]) => status < '300')
-          .map(([, { content }]) => content['application/json'].schema),
+          .flatMap(([, { content }]) => content['application/json']?.schema ?? []),
       }),
     ),
   )

@@ -86,12 +86,14 @@ beforeAll(async () => {
     '/api/v1/admin/users/{id}': ada.id,
     '/api/v1/admin/subscriptions/{id}': subscription,
     // Nodes are nobody's.
+    '/api/v1/node/archives/{sha256}': 0,
     '/api/v1/admin/nodes/{id}': (await panel.services.nodes.add(operator, 'web-1')).node.id,
   }
 })
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 const isOfAdministrators = ({ path }: { path: string }) => path.startsWith('/api/v1/admin/')
+const isForNodes = ({ path }: { path: string }) => path.startsWith('/api/v1/node/')
 const send = (operation: Operation, as: string | undefined, id: number | string = 1, query = '') => {
   return panel.send(operation.method, fillPath(operation.path, id) + query, {
     ...(as !== undefined && { as }),
@@ -191,10 +193,11 @@ describe('for another customer', () => {
     expect(storedRows(panel)).toEqual(before)
   })
 
-  test('every route that takes an id is 404 for an unknown one, unless it is for administrators', async () => {
+  test('every route that takes an id is 404 for an unknown one, unless it is for administrators or nodes', async () => {
     for (const operation of operations.filter(({ path }) => path.includes('{'))) {
       const answer = await send(operation, bob.token, 999_999)
-      expect([nameOf(operation), answer.status]).toEqual([nameOf(operation), isOfAdministrators(operation) ? 403 : 404])
+      const expected = isOfAdministrators(operation) || isForNodes(operation) ? 403 : 404
+      expect([nameOf(operation), answer.status]).toEqual([nameOf(operation), expected])
     }
   })
 

@@ -1,6 +1,7 @@
 /** Mass assignment: no body sets what it was not made to set, and no body is anything but its own fields. */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { storedRows } from '../harness/database.ts'
+import { addNode } from '../harness/node-client.ts'
 import { exampleBody, fillPath, type Operation, operationsOf } from '../harness/operations.ts'
 import { type Customer, PASSWORD, usePanel } from '../harness/panel.ts'
 
@@ -39,13 +40,20 @@ const WANTED: Record<string, unknown> = {
 let operations: Operation[]
 let admin: string
 let ada: Customer
+let node: string
 const panel = await usePanel()
 beforeAll(async () => {
   operations = (await operationsOf(panel)).filter(({ body }) => body !== undefined)
   admin = (await panel.customer('admin')).token
   ada = await panel.customer()
   await panel.subscription(ada.id)
+  node = (await addNode(panel)).token
 })
+
+function callerOf({ path }: Operation): string {
+  if (path.startsWith('/api/v1/node/')) return node
+  return path.startsWith('/api/v1/admin/') ? admin : ada.token
+}
 
 /**
  * @see GHSA-24vc-w334-95wm, CVE-2018-20301, auto-author#244: `role: admin` in one's own profile
@@ -55,11 +63,11 @@ test('a field that an operation does not have is refused by every operation, and
   const before = storedRows(panel)
   for (const operation of operations) {
     const known = Object.keys(operation.body?.properties ?? {})
-    const isForAdministrators = operation.path.startsWith('/api/v1/admin/')
+    const as = callerOf(operation)
     for (const [name, value] of Object.entries(WANTED)) {
       if (known.includes(name)) continue
       const answer = await panel.send(operation.method, fillPath(operation.path, ada.id), {
-        as: isForAdministrators ? admin : ada.token,
+        as,
         body: { ...exampleBody(operation), [name]: value },
       })
       expect([operation.id, answer.status, answer.message]).toEqual([

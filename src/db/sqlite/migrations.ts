@@ -16,6 +16,7 @@ import nodes from '../../../drizzle/0013_nodes.sql' with { type: 'text' }
 import siteUsage from '../../../drizzle/0014_site-usage.sql' with { type: 'text' }
 import nodesServe from '../../../drizzle/0015_nodes-serve.sql' with { type: 'text' }
 import php from '../../../drizzle/0016_php.sql' with { type: 'text' }
+import nodesAsk from '../../../drizzle/0017_nodes-ask.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -41,4 +42,5 @@ export const migrations: readonly Migration[] = [
   { name: '0014_site-usage', sql: siteUsage },
   { name: '0015_nodes-serve', sql: nodesServe },
   { name: '0016_php', sql: php },
+  { name: '0017_nodes-ask', sql: nodesAsk },
 ]

@@ -34,5 +34,6 @@ export const deployments = table(
   (table) => [
     uniqueIndex('deployments_site_number').on(table.siteId, table.number),
     index('deployments_status').on(table.siteId, table.status),
+    index('deployments_sha256').on(table.sha256),
   ],
 )

@@ -14,6 +14,8 @@ export const nodes = table(
     previousValidUntil: timestamp('previous_valid_until'),
     createdAt: createdAt(),
     lastSeenAt: timestamp('last_seen_at'),
+    /** How many it serves, counted by triggers: no way to make or delete one passes by them. */
+    subscriptions: integer().notNull().default(0),
     /** Since when it gets no new subscriptions; null while it does. */
     drainedAt: timestamp('drained_at'),
     /** The epoch in which it last told the highest id that it has seen; null before it first connects. */

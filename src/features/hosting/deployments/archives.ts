@@ -45,6 +45,8 @@ export function createArchives(directory: string) {
   }
 
   return {
+    pathOf,
+
     /**
      * @throws AppError `validation_error` for what is no archive, `unavailable` when the disk is full, and whatever `chunks`
      * throws; nothing is left behind then

@@ -11,6 +11,7 @@ import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import type { WaitUntilObserved } from '../wait.ts'
 import { createArchives } from './archives.ts'
 import { createDeployments } from './deployments.ts'
+import { createFindArchive } from './find-archive.ts'
 import { LIMITS } from './limits.ts'
 import { createUploadRoom } from './room.ts'
 import { deploymentRoutes } from './routes.ts'
@@ -54,6 +55,7 @@ export function deploymentsModule(needs: DeploymentsNeeds) {
       deployments,
       /** For nodes. */
       unpackLimits: LIMITS.unpack,
+      findArchive: createFindArchive(store, archives.pathOf),
       /** At the start of the panel: what a crash left of uploads, and archives that nobody has to unpack. */
       async removeLeftArchives(): Promise<void> {
         await archives.removeUnfinished()

@@ -13,6 +13,9 @@ const PAGE = 500
 /** Sites after which a page ends, and that are read at a time. */
 const SITES_OF_PAGE = 500
 
+/** What changed for a node after a revision, the oldest first. */
+export type ReadDesired = (nodeId: NodeId, revision: number) => Promise<DesiredChanges>
+
 type Releases = { toUnpack: DesiredRelease[]; kept: number[]; numbers: Map<number, number> }
 
 /** What changed for a node after a revision, the oldest first. */

@@ -11,13 +11,15 @@ export type LocalLinkOptions = {
   store: ReadStore
   commits: CommitSignal
   readDesired(nodeId: NodeId, revision: number): Promise<DesiredChanges>
-  takeReport(nodeId: NodeId, report: NodeReport): Promise<void>
+  takeReport(nodeId: NodeId, report: NodeReport): Promise<unknown>
 }
 
 export function createLocalLink({ store, commits, readDesired, takeReport }: LocalLinkOptions): NodeLink {
   return {
     changesAfter: (revision) => readDesired(HERE, revision),
-    report: (report) => takeReport(HERE, report),
+    report: async (report) => {
+      await takeReport(HERE, report)
+    },
 
     async waitForChange(revision, signal) {
       for (;;) {

@@ -4,8 +4,8 @@ import { panelItself } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { nextTurn } from '../../../core/next-turn.ts'
-import type { Queries } from '../../../db/store.ts'
-import { deployments, sites } from '../../../db/tables.ts'
+import type { Queries, Write } from '../../../db/store.ts'
+import { deployments, sites, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
 import type { Failure, NodeReport, ReleaseReport, SiteReport, SiteSize, UsageBatch } from '../../../node/protocol.ts'
@@ -14,6 +14,7 @@ import { type EventKind, recordEvent } from './events.ts'
 import { forgetOldDeployments } from './old-deployments.ts'
 
 type SiteRow = typeof sites.$inferSelect
+type DeploymentRow = { site: SiteRow; deployment: typeof deployments.$inferSelect }
 
 /** Sites or releases written in one transaction, for which everyone waits. */
 const BATCH = 100
@@ -26,29 +27,47 @@ const eventOf = {
 } as const satisfies Record<string, EventKind>
 
 /** Counts requests to the sites of a node. */
-export type TakeUsage = (nodeId: NodeId, batch: UsageBatch) => Promise<void>
+export type TakeUsage = (nodeId: NodeId, batch: UsageBatch, write?: Write) => Promise<void>
+
+export type TakeReport = ReturnType<typeof createTakeReport>
 
 export type TakeReportOptions = { writeAs: WriteAs; clock: Clock; takeUsage: TakeUsage; logRequests: LogRequests }
 
 export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: TakeReportOptions) {
-  async function inBatches<T>(all: T[], take: (tx: Queries, one: T) => Promise<void>): Promise<void> {
+  /** @param take returns false for what is ignored. @returns how many were */
+  async function inBatches<T>(
+    write: Write,
+    all: T[],
+    take: (tx: Queries, one: T) => Promise<boolean>,
+  ): Promise<number> {
+    let ignored = 0
     for (let from = 0; from < all.length; from += BATCH) {
-      await writeAs(panelItself, async (tx) => {
-        for (const one of all.slice(from, from + BATCH)) await take(tx, one)
+      ignored += await write(async (tx) => {
+        let ofBatch = 0
+        for (const one of all.slice(from, from + BATCH)) if (!(await take(tx, one))) ofBatch++
+        return ofBatch
       })
       await nextTurn()
     }
+    return ignored
   }
 
-  async function takeSite(tx: Queries, nodeId: NodeId, report: SiteReport): Promise<void> {
-    if (!(await desired.isOn(tx, nodeId, report.subscriptionId))) return
+  async function takeSite(tx: Queries, nodeId: NodeId, report: SiteReport): Promise<boolean> {
+    if (!(await desired.isOn(tx, nodeId, report.subscriptionId))) return false
     const [row] = await tx.select().from(sites).where(eq(sites.id, report.siteId))
     // The trigger of `sites` has written down the subscription of one that is gone.
-    if (!row) return report.state === 'removed' ? confirmRemoved(tx, report) : undefined
-    if (row.subscriptionId !== report.subscriptionId || report.generation > row.generation) return
-    if (report.state === 'removed') return row.isDeleting ? remove(tx, report) : undefined
-    if (report.generation < row.observedGeneration || row.isDeleting) return
-    await observe(tx, row, report)
+    if (!row) {
+      if (report.state === 'removed') await confirmRemoved(tx, report)
+      return report.state === 'removed'
+    }
+    if (row.subscriptionId !== report.subscriptionId || report.generation > row.generation) return false
+    if (report.state === 'removed') {
+      if (row.isDeleting) await remove(tx, report)
+      return row.isDeleting
+    }
+    // Late, and no mistake of the node.
+    if (report.generation >= row.observedGeneration && !row.isDeleting) await observe(tx, row, report)
+    return true
   }
 
   async function observe(tx: Queries, row: SiteRow, report: Exclude<SiteReport, { state: 'removed' }>): Promise<void> {
@@ -105,15 +124,18 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
     await desired.confirmSiteRemoved(tx, subscriptionId, siteId)
   }
 
-  async function takeRelease(tx: Queries, nodeId: NodeId, report: ReleaseReport): Promise<void> {
+  async function takeRelease(tx: Queries, nodeId: NodeId, report: ReleaseReport): Promise<boolean> {
     const [row] = await tx
       .select({ site: sites, deployment: deployments })
       .from(deployments)
       .innerJoin(sites, eq(sites.id, deployments.siteId))
       .where(and(eq(deployments.id, report.deploymentId), eq(deployments.siteId, report.siteId)))
-    if (row?.deployment.status !== 'unpacking') return
-    const { site, deployment } = row
-    if (!(await desired.isOn(tx, nodeId, site.subscriptionId))) return
+    if (!row || !(await desired.isOn(tx, nodeId, row.site.subscriptionId))) return false
+    if (row.deployment.status === 'unpacking') await settle(tx, row, report)
+    return true
+  }
+
+  async function settle(tx: Queries, { site, deployment }: DeploymentRow, report: ReleaseReport): Promise<void> {
     const details = { deploymentId: deployment.id, number: deployment.number }
     const at = clock.now()
     const ofDeployment = eq(deployments.id, deployment.id)
@@ -146,32 +168,40 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
     await desired.announce(tx, site.subscriptionId)
   }
 
-  async function takeSize(tx: Queries, nodeId: NodeId, { siteId, bytes, files }: SiteSize): Promise<void> {
+  async function takeSize(tx: Queries, nodeId: NodeId, { siteId, bytes, files }: SiteSize): Promise<boolean> {
     const [row] = await tx.select().from(sites).where(eq(sites.id, siteId))
-    if (!row || !(await desired.isOn(tx, nodeId, row.subscriptionId))) return
+    if (!row || !(await desired.isOn(tx, nodeId, row.subscriptionId))) return false
     const size = { diskBytes: cut(bytes), files: cut(files) }
-    if (changesNothing(differences(row, size))) return
-    await tx.update(sites).set(size).where(eq(sites.id, siteId))
+    if (!changesNothing(differences(row, size))) await tx.update(sites).set(size).where(eq(sites.id, siteId))
+    return true
   }
 
-  async function takeRemoved(tx: Queries, nodeId: NodeId, subscriptionId: number): Promise<void> {
-    if (!(await desired.isOn(tx, nodeId, subscriptionId))) return
-    const [left] = await tx
-      .select({ id: sites.id })
-      .from(sites)
-      .where(eq(sites.subscriptionId, subscriptionId))
-      .limit(1)
-    if (!left) await desired.confirmSubscriptionRemoved(tx, subscriptionId)
+  async function takeRemoved(tx: Queries, nodeId: NodeId, subscriptionId: number): Promise<boolean> {
+    if (!(await desired.isOn(tx, nodeId, subscriptionId))) return false
+    // One that is there stays with its node, even without a site.
+    const [present] = await tx
+      .select({ id: subscriptions.id })
+      .from(subscriptions)
+      .where(eq(subscriptions.id, subscriptionId))
+    if (!present) await desired.confirmSubscriptionRemoved(tx, subscriptionId)
+    return !present
   }
 
-  /** @param nodeId of the node that says so, by its credential */
-  return async (nodeId: NodeId, report: NodeReport): Promise<void> => {
+  const writeAsPanel: Write = (work) => writeAs(panelItself, (tx) => work(tx))
+
+  /**
+   * @param nodeId of the node that says so, by its credential
+   * @param write proves the node, where it is on another machine
+   * @returns how many entries were ignored: they are about nothing on this node, or a generation yet to come
+   */
+  return async (nodeId: NodeId, report: NodeReport, write: Write = writeAsPanel): Promise<number> => {
+    let ignored = await inBatches(write, report.sites, (tx, one) => takeSite(tx, nodeId, one))
+    ignored += await inBatches(write, report.releases, (tx, one) => takeRelease(tx, nodeId, one))
+    ignored += await inBatches(write, report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
+    ignored += await inBatches(write, report.sizes ?? [], (tx, one) => takeSize(tx, nodeId, one))
+    if (report.usage) await takeUsage(nodeId, report.usage, write)
     for (const answer of report.logAnswers ?? []) logRequests.answer(nodeId, answer)
-    await inBatches(report.sites, (tx, one) => takeSite(tx, nodeId, one))
-    await inBatches(report.releases, (tx, one) => takeRelease(tx, nodeId, one))
-    await inBatches(report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
-    await inBatches(report.sizes ?? [], (tx, one) => takeSize(tx, nodeId, one))
-    if (report.usage) await takeUsage(nodeId, report.usage)
+    return ignored
   }
 }
 

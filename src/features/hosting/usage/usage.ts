@@ -3,7 +3,7 @@ import { and, asc, eq, gte, lt } from 'drizzle-orm'
 import { type Caller, panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { given, prepare } from '../../../db/statements.ts'
-import type { Queries, ReadStore } from '../../../db/store.ts'
+import type { Queries, ReadStore, Write } from '../../../db/store.ts'
 import { sites, siteUsage, usageBatches } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import { type HourUsage, MAX_HOURS_OF_BATCH, type UsageBatch } from '../../../node/protocol.ts'
@@ -67,14 +67,17 @@ export function createUsage({ store, clock, writeAs, siteAccess }: UsageOptions)
       .onConflictDoUpdate({ target: [siteUsage.siteId, siteUsage.hour], set: sums })
   }
 
+  const writeAsPanel: Write = (work) => writeAs(panelItself, (tx) => work(tx))
+
   return {
     /**
      * Counts what a node reports, of its own sites alone, and each batch once.
      *
      * @param nodeId of the node that says so, by its credential
+     * @param write proves the node, where it is on another machine
      */
-    async take(nodeId: NodeId, { id, hours }: UsageBatch): Promise<void> {
-      await writeAs(panelItself, async (tx) => {
+    async take(nodeId: NodeId, { id, hours }: UsageBatch, write: Write = writeAsPanel): Promise<void> {
+      await write(async (tx) => {
         if (!(await isNew(tx, nodeId, id))) return
         const own = new Map<number, boolean>()
         for (const reported of hours.slice(0, MAX_HOURS_OF_BATCH).filter(isPlausible)) {

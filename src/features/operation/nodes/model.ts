@@ -22,7 +22,7 @@ export const NodeModel = t.Object(
     subscriptions: integerOut({
       minimum: 0,
       examples: [12],
-      description: 'How many subscriptions it serves, or has yet to remove',
+      description: 'How many subscriptions it serves',
     }),
     created_at: timestampOut(),
     last_seen_at: nullable(timestampOut()),

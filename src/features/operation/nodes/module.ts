@@ -9,17 +9,19 @@ import { createPlacement } from './placement.ts'
 import { adminNodeRoutes, nodeTokenRoutes } from './routes.ts'
 import { createTakeSelfReport } from './self-report.ts'
 import { createNodeUsage } from './usage.ts'
-import { createWriteAsNode } from './write-as-node.ts'
+import { createProveNode, createWriteAsNode } from './write-as-node.ts'
 
 export type NodesNeeds = Platform & { audit: RecordAudit; writeAs: WriteAs; writeSoonAs: WriteAs }
 
 export function nodesModule({ store, clock, epoch, storageLog, audit, writeAs, writeSoonAs }: NodesNeeds) {
   const usage = createNodeUsage({ writeSoonAs, clock, log: storageLog })
-  const writeAsNode = createWriteAsNode({ writeAs, clock })
+  const proveNode = createProveNode(clock)
+  const writeAsNode = createWriteAsNode({ writeAs, proveNode })
   const nodes = createNodes({ store, clock, audit, writeAs, writeAsNode, settleUsage: usage.settle })
   return {
     services: {
       nodes,
+      proveNode,
       writeAsNode,
       nodeCredentials: createNodeCredentials({ store, clock, record: usage.record }),
       /** Where new subscriptions go. */

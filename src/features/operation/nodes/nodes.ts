@@ -20,7 +20,7 @@ const PREVIOUS_TOKEN_MS = 60 * 60 * 1000
 
 type NodeRow = typeof nodes.$inferSelect
 type Secrets = 'tokenHash' | 'previousTokenHash' | 'previousValidUntil'
-export type Node = Omit<NodeRow, Secrets> & { subscriptions: number }
+export type Node = Omit<NodeRow, Secrets>
 
 export type NodesOptions = {
   store: ReadStore
@@ -37,24 +37,13 @@ export type Nodes = ReturnType<typeof createNodes>
 const present = isNull(nodes.removedAt)
 
 export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleUsage }: NodesOptions) {
-  async function withCounts(queries: Queries, rows: NodeRow[]): Promise<Node[]> {
-    const counts = await desired.countOn(
-      queries,
-      rows.map(({ id }) => id),
-    )
-    return rows.map(({ tokenHash: _, previousTokenHash: __, previousValidUntil: ___, ...shown }) => ({
-      ...shown,
-      subscriptions: counts.get(shown.id) ?? 0,
-    }))
-  }
-
   async function find(queries: Queries, id: number): Promise<Node> {
     const [row] = await queries
       .select()
       .from(nodes)
       .where(and(eq(nodes.id, id), present))
     if (!row) throw new AppError('not_found', 'no such node')
-    return one(withCounts(queries, [row]))
+    return shownOf(row)
   }
 
   return {
@@ -67,7 +56,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
           .where(and(gt(nodes.id, afterId), present))
           .orderBy(asc(nodes.id))
           .limit(wanted)
-        return pieceOf(await withCounts(store.read, rows), wanted)
+        return pieceOf(rows.map(shownOf), wanted)
       })
     },
 
@@ -84,7 +73,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
         .from(nodes)
         .where(and(eq(nodes.name, name), present))
       if (!row) throw new AppError('not_found', `no node has the name ${name}`)
-      return one(withCounts(store.read, [row]))
+      return shownOf(row)
     },
 
     /** @returns the node, and its token, to be shown once. @throws AppError `conflict` for a name that is taken */
@@ -103,7 +92,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
           target: { type: 'node', id: row.id },
           details: { name },
         })
-        return { node: await one(withCounts(tx, [row])), token }
+        return { node: shownOf(row), token }
       })
     },
 
@@ -132,7 +121,7 @@ export function createNodes({ store, clock, audit, writeAs, writeAsNode, settleU
     async remove(actor: Actor, id: number, { abandons = false } = {}): Promise<Node> {
       return writeAs(actor, async (tx, actor) => {
         const found = await find(tx, id)
-        if (found.subscriptions > 0 && !abandons) throw stillServes(found)
+        if (!abandons && (await desired.hasAny(tx, id))) throw stillServes(found)
         const failure = JSON.stringify(nodeRemoved)
         await tx.update(sites).set({ observed: 'failed', failure }).where(eq(sites.nodeId, id))
         await tx
@@ -178,6 +167,13 @@ const nodeRemoved: Failure = {
 }
 
 function stillServes({ name, subscriptions }: Node): AppError {
+  if (subscriptions === 0) {
+    return new AppError('conflict', `The node ${name} has yet to remove what is left of deleted subscriptions`)
+  }
   const many = subscriptions === 1 ? 'a subscription' : `${subscriptions} subscriptions`
-  return new AppError('conflict', `The node ${name} serves ${many}, or has yet to remove what is left of them`)
+  return new AppError('conflict', `The node ${name} serves ${many}`)
+}
+
+function shownOf({ tokenHash: _, previousTokenHash: __, previousValidUntil: ___, ...shown }: NodeRow): Node {
+  return shown
 }

@@ -3,7 +3,7 @@ import { and, asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Queries } from '../../../db/store.ts'
 import { nodes } from '../../../db/tables.ts'
-import { desired, type NodeId } from '../../../node/desired-states.ts'
+import type { NodeId } from '../../../node/desired-states.ts'
 import type { Epoch } from '../../../node/epoch.ts'
 import { readCapabilities, readStatus } from './said.ts'
 
@@ -17,14 +17,14 @@ export function createPlacement(epoch: Epoch) {
     /** @returns the node with the fewest subscriptions, of those that take new ones and do as they are told; null for the panel's own process */
     async choose(tx: Queries): Promise<NodeId> {
       const rows = await tx
-        .select({ id: nodes.id, status: nodes.status })
+        .select({ id: nodes.id, subscriptions: nodes.subscriptions, status: nodes.status })
         .from(nodes)
         .where(and(present, isNull(nodes.drainedAt), eq(nodes.epoch, epoch())))
         .orderBy(asc(nodes.id))
-      const ids = rows.filter(({ status }) => readStatus(status).held === null).map(({ id }) => id)
-      const counts = await desired.countOn(tx, ids)
-      const [least = null] = ids.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
-      return least
+      const [least] = rows
+        .filter(({ status }) => readStatus(status).held === null)
+        .sort((one, other) => one.subscriptions - other.subscriptions)
+      return least?.id ?? null
     },
 
     /** The versions of PHP that a node has, the newest first. The panel's own process runs none. */

@@ -9,11 +9,17 @@ import { findNode } from './credentials.ts'
 /** @throws AppError `not_authenticated` if the token was revoked since the request came, and whatever `work` throws */
 export type WriteAsNode = <T>(node: NodeActor, work: (tx: Queries, node: NodeActor) => Promise<T>) => Promise<T>
 
-export function createWriteAsNode({ writeAs, clock }: { writeAs: WriteAs; clock: Clock }): WriteAsNode {
-  return (node, work) =>
-    writeAs(node, async (tx, node) => {
-      const found = await findNode(tx, node.tokenHash, clock.now())
-      if (found instanceof Rejection) throw new Rejected(found)
-      return work(tx, { ...node, ...found })
-    })
+/** @returns the node as it is now. @throws AppError `not_authenticated` if its token was revoked */
+export type ProveNode = (queries: Queries, node: NodeActor) => Promise<NodeActor>
+
+export function createProveNode(clock: Clock): ProveNode {
+  return async (queries, node) => {
+    const found = await findNode(queries, node.tokenHash, clock.now())
+    if (found instanceof Rejection) throw new Rejected(found)
+    return { ...node, ...found }
+  }
+}
+
+export function createWriteAsNode({ writeAs, proveNode }: { writeAs: WriteAs; proveNode: ProveNode }): WriteAsNode {
+  return (node, work) => writeAs(node, async (tx, node) => work(tx, await proveNode(tx, node)))
 }
