@@ -14,7 +14,7 @@ export type RunningBinary = Awaited<ReturnType<Installation['serve']>>
 
 const REPOSITORY = resolve(import.meta.dir, '../..')
 const BINARY = join(REPOSITORY, 'dist/ncp')
-const SOURCES = ['src', 'deploy', 'drizzle', 'release', 'package.json', 'bun.lock', 'build.ts']
+const SOURCES = ['src', 'deploy', 'drizzle', 'examples/site', 'release', 'package.json', 'bun.lock', 'build.ts']
 /** Nothing of the developer's shell, no NCP_*, no proxy, no BUN_OPTIONS, and nothing of a panel on this machine. */
 const CLEAN_ENVIRONMENT: Environment = { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment }
 

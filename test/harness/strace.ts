@@ -88,6 +88,17 @@ export async function failSyncs(pid: number, options: FailedSyncs = {}): Promise
 }
 
 /**
+ * Lets each renaming of a running program's first thread take its time once it is done, so that a test can act in between.
+ *
+ * @returns what ends it
+ */
+export async function delayAfterRenames(pid: number, seconds: number): Promise<() => Promise<void>> {
+  const calls = 'rename,renameat,renameat2'
+  const inject = `inject=${calls}:delay_exit=${seconds * 1_000_000}`
+  return attach(pid, ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', inject], { isWhole: false })
+}
+
+/**
  * Watches the calls of a running program, all threads of it.
  *
  * @param calls names, joined by commas

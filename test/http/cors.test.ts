@@ -131,6 +131,17 @@ describe('a preflight', () => {
     expect(response.headers.get('x-request-id')).toBeTruthy()
   })
 
+  test('of an upload names the headers that it takes', async () => {
+    const response = await preflight(APP, '/api/v1/sites/1/deployments', 'POST')
+    const takes = response.headers.get('access-control-allow-headers')?.split(', ') ?? []
+    expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, HEAD, POST'])
+    for (const name of ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Content-SHA256']) {
+      expect(takes).toContain(name)
+    }
+    const other = await preflight(APP, '/api/v1/sites', 'POST')
+    expect(other.headers.get('access-control-allow-headers')).not.toContain('X-Content-SHA256')
+  })
+
   test('of an unknown path is let through, so that the page can read the 404', async () => {
     const response = await preflight(APP, '/api/v1/nope', 'DELETE')
     expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([

@@ -4,9 +4,11 @@ import { createApp } from '../../src/app.ts'
 import { listen } from '../../src/http/listen.ts'
 import { smallArchive } from '../harness/archives.ts'
 import { openConnection } from '../harness/connection.ts'
+import { requireUploadRoom } from '../harness/directory.ts'
 import { usePanel } from '../harness/panel.ts'
 
 const panel = await usePanel({ sitesPort: 8080 })
+requireUploadRoom(panel.data)
 const { token, id } = await panel.customer()
 await panel.subscription(id)
 

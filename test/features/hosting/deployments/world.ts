@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { smallArchive } from '../../../harness/archives.ts'
 import { openConnection } from '../../../harness/connection.ts'
+import { requireUploadRoom } from '../../../harness/directory.ts'
 import { type RequestOptions, usePanel } from '../../../harness/panel.ts'
 
 export type Deployment = {
@@ -26,6 +27,7 @@ export type World = Awaited<ReturnType<typeof useDeployments>>
 export async function useDeployments() {
   // A port is configured, and nothing listens on it: the test is the node.
   const panel = await usePanel({ sitesPort: 8080 })
+  requireUploadRoom(panel.data)
   let names = 0
 
   /** A new customer with a subscription and a site. */
