@@ -10,9 +10,13 @@ import { Forgot } from './login/forgot.tsx'
 import { Login } from './login/login.tsx'
 import { ResetPassword } from './login/reset-password.tsx'
 import { useObserved } from './observed.ts'
+import { later } from './parts/later.tsx'
 import { session } from './session/session.ts'
 import { Shell } from './shell/shell.tsx'
 import { Sites } from './sites/sites.tsx'
+
+const NewSite = later(async () => (await import('./sites/site-views.ts')).NewSite)
+const Site = later(async () => (await import('./sites/site-views.ts')).Site)
 
 export function App() {
   return (
@@ -35,6 +39,12 @@ export function App() {
                 </Route>
                 <Route path="/" component={Sites} />
                 <Route path="/sites" component={Sites} />
+                <Route path="/sites/new">
+                  <NewSite />
+                </Route>
+                <Route path="/sites/:id/:tab?">
+                  {({ id, tab }) => <Site key={id} id={Number(id)} {...(tab !== undefined && { tab })} />}
+                </Route>
               </Switch>
             </Private>
           </Route>

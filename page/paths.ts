@@ -1,4 +1,17 @@
 /** The paths that answer with the page: each is a route of the server, and a view of the page. */
-export const paths = ['/', '/login', '/forgot', '/reset-password', '/activate', '/confirm-email', '/sites'] as const
+export const paths = [
+  '/',
+  '/login',
+  '/forgot',
+  '/reset-password',
+  '/activate',
+  '/confirm-email',
+  '/sites',
+  '/sites/new',
+  '/sites/:id',
+  '/sites/:id/deployments',
+  '/sites/:id/logs',
+  '/sites/:id/settings',
+] as const
 
 export type Path = (typeof paths)[number]

@@ -1,10 +1,12 @@
 /** Says that there is nothing, and what to do about it. */
 import type { ComponentChildren } from 'preact'
 
-export function Empty({ title, children }: { title: ComponentChildren; children?: ComponentChildren }) {
+type Props = { title: ComponentChildren; level?: 'h1' | 'h2'; children?: ComponentChildren }
+
+export function Empty({ title, level: Heading = 'h2', children }: Props) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children}
     </div>
   )

@@ -24,8 +24,16 @@ export function useDescribed(name: string, hint: ComponentChildren) {
   }
 }
 
-export function Field({ name, label, hint, aside, ...input }: Props) {
+/** The browser heeds `autofocus` once in a document, not in each view. */
+function useAutofocus(id: string, isWanted: unknown): void {
+  useEffect(() => {
+    if (isWanted) document.getElementById(id)?.focus()
+  }, [id, isWanted])
+}
+
+export function Field({ name, label, hint, aside, autofocus, ...input }: Props) {
   const { id, control } = useDescribed(name, hint)
+  useAutofocus(id, autofocus)
   return (
     <div class="field">
       <div class="label-line">
@@ -46,8 +54,9 @@ export function Field({ name, label, hint, aside, ...input }: Props) {
 }
 
 /** A password, which can be shown. */
-export function PasswordField({ name, label, hint, aside, ...input }: Props) {
+export function PasswordField({ name, label, hint, aside, autofocus, ...input }: Props) {
   const { id, control } = useDescribed(name, hint)
+  useAutofocus(id, autofocus)
   const [isShown, setShown] = useState(false)
   return (
     <div class="field">
@@ -83,7 +92,7 @@ export function PasswordField({ name, label, hint, aside, ...input }: Props) {
 export function CodeField() {
   const { login } = words
   const { id, control } = useDescribed('totp_code', login.codeHint)
-  useEffect(() => document.getElementById(id)?.focus(), [id])
+  useAutofocus(id, true)
   return (
     <div class="field">
       <label class="label" for={id}>

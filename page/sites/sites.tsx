@@ -1,5 +1,6 @@
 /** The list of sites: what needs attention first, a filter, their states. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { useIsAdmin } from '../api/me.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -7,6 +8,7 @@ import { Loading } from '../parts/loading.tsx'
 import { Note } from '../parts/note.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Trouble } from '../parts/trouble.tsx'
+import { useSettled } from '../parts/use-settled.ts'
 import { useSubscription, useSubscriptions } from '../shell/subscription.tsx'
 import { formatDateTime, formatRelative } from '../words/format.ts'
 import { words } from '../words/words.ts'
@@ -20,18 +22,6 @@ const shows: Record<Shown, (site: Site) => boolean> = {
   all: () => true,
   active: ({ status }) => status === 'active',
   attention: needsAttention,
-}
-
-/** A request for each pause in typing, not for each letter. */
-const TYPING_MS = 300
-
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
 }
 
 export function Sites() {
@@ -70,7 +60,7 @@ export function Sites() {
           <ul>
             {failing.slice(0, 3).map((site) => (
               <li key={site.id}>
-                <span class="mono">{displayDomain(site.domain)}</span>: {site.failure?.message}
+                <Link href={`/sites/${site.id}`}>{displayDomain(site.domain)}</Link>: {site.failure?.message}
               </li>
             ))}
           </ul>
@@ -123,6 +113,12 @@ function Head({ count }: { count: number | undefined }) {
         <h1>{sites.title}</h1>
         <p>{isAdmin ? sites.ofAll : subscription && ofSubscription(subscription, count)}</p>
       </div>
+      {(isAdmin || subscription) && (
+        <Link class="btn primary" href="/sites/new">
+          <Icon name="add" />
+          {sites.create}
+        </Link>
+      )}
     </div>
   )
 }
@@ -177,7 +173,9 @@ function Row({ site }: { site: Site }) {
   return (
     <tr>
       <td>
-        <strong class="domain">{name}</strong>
+        <Link class="domain" href={`/sites/${site.id}`}>
+          {name}
+        </Link>
         {site.aliases.length > 0 && <span class="mute small domain">{site.aliases.map(displayDomain).join(', ')}</span>}
       </td>
       <td>

@@ -1,9 +1,11 @@
 /** Every view of the page in both themes, on a desktop and on a phone: accessible, without sideways scrolling, and as a picture. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
+import { archiveOf, smallArchive } from '../../harness/archives.ts'
 import { BROWSER_TIMEOUT_MS, launchBrowser, serveTls, visit } from '../../harness/browser.ts'
+import { newDirectory } from '../../harness/directory.ts'
 import {
   DESKTOP,
   logIn,
@@ -32,6 +34,7 @@ let panel: Panel
 let tls: Awaited<ReturnType<typeof serveTls>>
 let browser: Browser
 let ada: Customer
+let siteId: number
 beforeAll(async () => {
   if (skipped) return
   panel = await startPanel({ sitesPort: 0 })
@@ -40,7 +43,13 @@ beforeAll(async () => {
   await panel.subscription(ada.id, { name: 'Business', max_sites: 10 })
   await panel.subscription(ada.id, { name: 'Charity <b>“&”</b>', max_sites: 0 })
   for (const domain of ['www.example.com', 'shop.example.com', ...hostile]) {
-    await panel.post('/sites', ada.token, { domain, aliases: [`m.${domain.slice(-200)}`] })
+    const made = await panel.post<{ id: number }>('/sites', ada.token, { domain, aliases: [`m.${domain.slice(-200)}`] })
+    if (domain === 'www.example.com') siteId = made.data.id
+  }
+  for (const archive of [archiveOf({ 'index.html': 'Hello' }), linking(), smallArchive()]) {
+    const path = `/sites/${siteId}/deployments`
+    const { data } = await panel.send<{ id: number }>('POST', path, { as: ada.token, rawBody: archive })
+    await panel.get(`${path}/${data.id}?wait=observed`, ada.token)
   }
   browser = await launchBrowser()
   if (SCREENSHOTS) mkdirSync(SCREENSHOTS, { recursive: true })
@@ -51,6 +60,13 @@ afterAll(async () => {
   await panel?.stop()
 })
 
+/** An archive that is refused. */
+function linking() {
+  const directory = newDirectory()
+  symlinkSync('/etc/passwd', join(directory, 'assets'))
+  return new Uint8Array(Bun.spawnSync(['tar', '-cz', '-C', directory, '.']).stdout)
+}
+
 /** The views, with what is there when they are. */
 const before = [
   ['login', '/login', 'Log in'],
@@ -60,7 +76,17 @@ const before = [
   ['activate', '/activate#token=x', 'Welcome'],
   ['confirm-email', '/confirm-email#token=x', 'Confirm your new address'],
 ] as const
-const after = () => [['sites', '/sites', 'Sites']] as const
+const after = () =>
+  [
+    ['sites', '/sites', 'Sites'],
+    ['new-site', '/sites/new', 'New site'],
+    ['site', `/sites/${siteId}`, 'www.example.com'],
+    ['site-deployments', `/sites/${siteId}/deployments`, 'www.example.com'],
+    ['site-logs', `/sites/${siteId}/logs`, 'www.example.com'],
+    ['site-settings', `/sites/${siteId}/settings`, 'www.example.com'],
+    ['site-first', `/sites/${siteId + 2}`, 'bücher.example'],
+    ['site-gone', '/sites/999', undefined],
+  ] as const
 
 const sizes = { desktop: DESKTOP, phone: PHONE, narrow: { width: 320, height: 640 } }
 
@@ -69,12 +95,15 @@ for (const theme of THEMES) {
     browserTest(`${theme}, ${size}: accessible, fits, quiet`, async () => {
       const visited = await visit(browser, `${tls.origin}/login`, optionsOf(theme, viewport))
       const { page } = visited
-      async function look(views: readonly (readonly [string, string, string])[]) {
+      async function look(views: readonly (readonly [string, string, string | undefined])[]) {
         for (const [name, path, heading] of views) {
           await page.goto('about:blank')
           await page.goto(tls.origin + path)
-          await page.getByRole('heading', { level: 1, name: heading }).waitFor()
-          await page.waitForFunction("!document.querySelector('.loading')")
+          await page
+            .getByRole('heading', heading === undefined ? {} : { level: 1, name: heading })
+            .first()
+            .waitFor()
+          await page.locator('.loading').waitFor({ state: 'detached' })
           const what = `${name}, ${theme}, ${size}`
           if (SCREENSHOTS && size !== 'narrow') {
             await page.screenshot({
@@ -91,7 +120,7 @@ for (const theme of THEMES) {
       await logIn(page, ada.email)
       await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
       await look(after())
-      requireQuiet(visited, tls.origin)
+      requireQuiet(visited, tls.origin, /status of 404/)
       await page.context().close()
     })
   }
