@@ -7,6 +7,10 @@ declare module '*.service' {
   const text: string
   export default text
 }
+declare module '*.mount' {
+  const text: string
+  export default text
+}
 declare module '*.sysusers' {
   const text: string
   export default text

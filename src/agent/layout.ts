@@ -62,6 +62,8 @@ export function nodeLayout(root = '/') {
     /** root 0700 */
     webSettings: join(settings, 'nginx'),
     webConfiguration: join(settings, 'nginx/nginx.conf'),
+    /** Names the service from which set-up has taken the ports of the web. */
+    takenPorts: join(settings, 'taken-ports'),
     /** Keys of those who use SFTP, a file a user. root 0711: sshd reads them as the user. */
     sshKeys: join(settings, 'ssh'),
 

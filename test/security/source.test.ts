@@ -29,6 +29,7 @@ const CHILDREN = [
   'src/agent/command.ts',
   'src/agent/php/launch.ts',
   'src/agent/processes.ts',
+  'src/agent/setup/program.ts',
   'src/agent/web-server.ts',
   'src/cli/run.ts',
   'src/cli/systemd.ts',

@@ -45,7 +45,7 @@ export function webConfiguration(options: WebOptions): string {
     `pid ${layout.webPid};`,
     // The journal limits its rate and its size.
     'error_log stderr error;',
-    'pcre_jit on;',
+
     ...block('events', [`worker_connections ${CONNECTIONS};`]),
     ...block('http', [
       ...general(layout),
