@@ -43,6 +43,8 @@ export const dataNames = {
   siteLogs: 'sites/logs',
   /** See `node/epoch.ts`. */
   nodeEpoch: 'node-epoch',
+  /** The private keys of sites' certificates, a directory a site. */
+  siteKeys: 'tls/sites',
   /** Where a backup is copied to, before a restore replaces anything. */
   restoring: 'restoring',
   /** There while a restore is under way, and after one that was interrupted. */

@@ -10,6 +10,7 @@ import { proofModule } from './features/account/proof/module.ts'
 import { sessionModule } from './features/account/session/module.ts'
 import { twoFactorModule } from './features/account/two-factor/module.ts'
 import { usersModule } from './features/account/users/module.ts'
+import { certificatesModule } from './features/hosting/certificates/module.ts'
 import { deploymentsModule } from './features/hosting/deployments/module.ts'
 import { embeddedModule } from './features/hosting/embedded/module.ts'
 import { logsModule } from './features/hosting/logs/module.ts'
@@ -48,6 +49,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(usageModule)
     .add(sitesModule)
     .add(deploymentsModule)
+    .add(certificatesModule)
     .add(nodeApiModule)
     .add(embeddedModule)
     .add(healthModule)

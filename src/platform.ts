@@ -21,6 +21,7 @@ import { openStore } from './db/sqlite/store.ts'
 import { users } from './db/tables.ts'
 import { createAccessTokens } from './http/access-token.ts'
 import { createIdempotency } from './http/idempotency/kept-answers.ts'
+import { createOutbound } from './http/outbound.ts'
 import { createPageCache } from './http/page-cache.ts'
 import { parseRanges } from './limiter/address.ts'
 import { createClientAddress } from './limiter/client-address.ts'
@@ -56,6 +57,16 @@ export type PlatformOptions = {
   panelProcess?: PanelProcess
   /** Of a new password's hash: OWASP's unless stated. Tests make thousands. */
   passwordCosts?: Argon2Costs
+  network?: Network
+}
+
+/** The Internet as tests have it: with a resolver, a port for HTTP and an authority of their own. */
+export type Network = {
+  /** Addresses with their ports. */
+  dnsServers?: readonly string[]
+  httpPort?: number
+  /** PEM: what the certificate of the authority's own server leads to. */
+  authorityCertificate?: string
 }
 
 /** Logins that may wait for their hash; at 15 to 50 ms each and two cores the last waits a second or a few. */
@@ -63,7 +74,8 @@ const QUEUED_HASHES = 128
 const CLOCK_MS = 10_000
 
 /** @throws Error when the data directory, the database or a secret cannot be used */
-export async function openPlatform({ config, clock, log, panelProcess, passwordCosts }: PlatformOptions) {
+export async function openPlatform(options: PlatformOptions) {
+  const { config, clock, log, panelProcess, passwordCosts, network = {} } = options
   const storageLog = sparing(log, clock)
   const paths = dataPaths(config.data)
   openDirectory(config.data)
@@ -157,6 +169,9 @@ export async function openPlatform({ config, clock, log, panelProcess, passwordC
       clientAddress: createClientAddress(parseRanges(config.trustedProxies), log),
       idempotency: createIdempotency({ store, clock, deletableBefore, secretBox }),
       pages: createPageCache(),
+      network,
+      /** For every request whose target a customer chooses. */
+      outbound: createOutbound({ allow: config.outboundAllow, dnsServers: network.dnsServers }),
       requests: createRequestCounters(),
       /** The certificate that is served; undefined over plain HTTP. */
       certificate: {

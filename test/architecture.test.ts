@@ -78,7 +78,7 @@ test('a feature imports no other at run time; the features of account/ share a f
   const isFeature = (file: string) => file.startsWith('src/features/')
   const floors: Record<string, string[]> = {
     'src/features/account/': ['account', 'account/credentials', 'account/proof'],
-    'src/features/hosting/': ['hosting'],
+    'src/features/hosting/': ['hosting', 'hosting/tls'],
   }
   const isAboveFloor = ({ from, to }: Import) =>
     Object.entries(floors).some(([folder, rooms]) => from.startsWith(folder) && rooms.includes(roomOf(to)))
@@ -215,6 +215,7 @@ const owners: Record<string, string> = {
   'allowances.ts': 'features/account/allowance.ts',
   'api-keys.ts': 'features/account/api-keys/',
   'audit.ts': 'features/operation/audit/',
+  'certificates.ts': 'features/hosting/certificates/',
   'deployments.ts': 'features/hosting/deployments/',
   'emails.ts': 'features/account/email/',
   'idempotency.ts': 'http/idempotency/',
@@ -246,8 +247,14 @@ const otherWriters: Record<string, string> = {
   'features/account/session/login.ts users': 'the last login, and a hash of today for an old one',
   'features/account/two-factor/two-factor.ts users': 'the second factor',
   'features/hosting/sites/old-deployments.ts deployments': 'which go when a node reports another: one transaction',
+  'features/hosting/sites/observed-certificates.ts certificateChallenges': 'a report says which are answered',
+  'features/hosting/sites/observed-certificates.ts certificateNames': 'a report says whose key is lost',
+  'features/hosting/sites/observed-certificates.ts certificateWork': 'what a report leaves to do',
+  'features/hosting/sites/observed-certificates.ts certificates': 'a report has a request, or says what is served',
   'features/hosting/sites/observed.ts deployments':
     'a report on a release also changes what its site is to serve: one transaction',
+  'features/hosting/tls/summary.ts sites':
+    'what is shown of the certificates of a site, in its row: no join for a list',
   'features/operation/nodes/nodes.ts sites': 'those of a node that is removed are served by nobody',
   'features/hosting/subscriptions/subscriptions.ts sites':
     'a suspension changes what the node is to do for each of them',
@@ -265,11 +272,19 @@ const otherReaders: Record<string, string> = {
   'features/account/proof/confirm-password.ts users': 'the hash that a password is held against',
   'features/account/proof/throttle.ts users': 'whether there is the user at all',
   'features/account/session/sessions.ts users': 'whether it is an administrator who is logged out',
+  'features/hosting/certificates/certificates.ts sites': 'which node has to serve what is uploaded',
+  'features/hosting/certificates/foreign-names.ts siteDomains': 'whose names a certificate is good for too',
+  'features/hosting/certificates/foreign-names.ts sites': 'whose names a certificate is good for too',
+  'features/hosting/certificates/foreign-names.ts subscriptions': 'whose names a certificate is good for too',
+  'features/hosting/certificates/site.ts siteDomains': 'its names, which certificates are for',
+  'features/hosting/certificates/site.ts sites': 'whether it is being deleted',
   'features/hosting/deployments/deployments.ts sites': 'how many of a subscription wait',
   'features/hosting/site-access.ts sites': 'which site a request is about, for all features of hosting/',
   'features/hosting/site-access.ts subscriptions': 'whose site it is, in one statement with it',
   'features/hosting/deployments/find-archive.ts sites': 'whether the node serves the site of an archive',
   'features/hosting/sites/observed.ts subscriptions': 'whether one that its node has removed is gone',
+  'features/hosting/sites/desired-tls.ts certificateChallenges': 'what its node is to answer',
+  'features/hosting/sites/desired-tls.ts certificates': 'what its node is to request',
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
   'features/hosting/sites/deployed.ts deployments':
     'whether a node has anything of a site, and whether one is on its way',
@@ -278,6 +293,9 @@ const otherReaders: Record<string, string> = {
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',
   'features/hosting/subscriptions/subscriptions.ts apiKeys': 'how many go with it',
   'features/hosting/subscriptions/subscriptions.ts users': 'whether there is the user at all',
+  'features/hosting/tls/rows.ts certificates': 'for all of hosting/: what is issued',
+  'features/hosting/tls/summary.ts certificateNames': 'what has failed for its names',
+  'features/hosting/tls/summary.ts siteDomains': 'its names',
   'features/hosting/usage/usage.ts sites': 'whose site it is that a node reports on',
   'settings/stored.ts settings': 'the settings, for everything that depends on them',
 }

@@ -8,7 +8,7 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { codeOf } from '../core/error-code.ts'
 import { localHost } from '../core/loopback.ts'
-import type { SiteListener } from '../embedded/listener.ts'
+import type { SiteListeners } from '../features/hosting/embedded/module.ts'
 import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
 import { supervise } from '../lifecycle/supervise.ts'
@@ -48,7 +48,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   checkGivenCertificate(config)
   const { log, sink } = openLog(config)
   let listener: Listener | undefined
-  let sitesListener: SiteListener | undefined
+  let sitesListener: SiteListeners | undefined
   const lostDisk = Promise.withResolvers<void>()
   const exitWithoutDisk = () => {
     sink.flush()
@@ -78,7 +78,8 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     panel.certificate.set(certificate)
     const metrics = startMetrics(panel)
     listener = open(panel, certificate)
-    sitesListener = openSites(panel, demo)
+    sitesListener = await openSites(panel, demo)
+    panel.certificates.start()
     panel.readiness.set(true)
     const origin = `${certificate ? 'https' : 'http'}://${reachableName(config.host)}:${listener.port}`
     await supervise({
@@ -94,7 +95,10 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     })
 
     print(`ncp listens on ${origin}, reference at ${origin}/api/docs`)
-    if (sitesListener) print(`sites on port ${sitesListener.port}`)
+    if (sitesListener) {
+      const { port, tlsPort } = sitesListener
+      print(`sites on port ${port}${tlsPort === undefined ? '' : `, over HTTPS on port ${tlsPort}`}`)
+    }
     if (metrics) print(`metrics on ${metrics.url}`)
     if (certificate) print(`certificate ${certificate.path}, SHA-256 ${certificate.fingerprint}`)
     if (adminPassword !== undefined) {
@@ -138,10 +142,10 @@ function demoConfig(config: Config): Config {
 }
 
 /** Undefined where no sites are served. */
-function openSites(panel: Panel, demo: boolean): SiteListener | undefined {
+async function openSites(panel: Panel, demo: boolean): Promise<SiteListeners | undefined> {
   const { sitesHost, sitesPort } = panel.config
   try {
-    return panel.embedded.start()
+    return await panel.embedded.start()
   } catch (error) {
     // Many a program is tried out on that port.
     if (demo && sitesPort === DEMO_SITES_PORT && isTaken(error)) return panel.embedded.start(0)

@@ -71,7 +71,7 @@ export function contradictions(config: Partial<Config>, lineOf: (key: keyof Conf
   const mistakes: Mistake[] = []
   const add = (key: keyof Config, text: string) =>
     mistakes.push({ text: `${labelOf(config, key)}: ${text}`, line: lineOf(key) })
-  const { tls, tlsCert, tlsKey, acmeDomains = [], mailServer, port, sitesPort, host, sitesHost } = config
+  const { tls, tlsCert, tlsKey, acmeDomains = [], mailServer, port, sitesPort, sitesTlsPort, host, sitesHost } = config
   // A value that broke its own rule is not there at all, and has been named already.
   const isMissing = (key: keyof Config) => key in config && config[key] === undefined
   if (tlsCert !== undefined && isMissing('tlsKey'))
@@ -83,6 +83,19 @@ export function contradictions(config: Partial<Config>, lineOf: (key: keyof Conf
   }
   if (sitesPort !== undefined && sitesPort !== 0 && sitesPort === port && sitesHost === host) {
     add('sitesPort', `is the port of the panel too, which ${labelOf(config, 'port')} sets; sites need one of their own`)
+  }
+  if (sitesTlsPort !== undefined && isMissing('sitesPort')) {
+    add('sitesTlsPort', 'needs NCP_SITES_PORT (sites_port) too: names prove over HTTP that they lead here')
+  }
+  if (sitesTlsPort !== undefined && sitesTlsPort !== 0) {
+    if (sitesTlsPort === sitesPort)
+      add('sitesTlsPort', 'is the port of sites over HTTP too; HTTPS needs one of its own')
+    if (sitesTlsPort === port && sitesHost === host) {
+      add(
+        'sitesTlsPort',
+        `is the port of the panel too, which ${labelOf(config, 'port')} sets; sites need one of their own`,
+      )
+    }
   }
   if (acmeDomains.length > 0 && tls === false) {
     add(

@@ -103,7 +103,7 @@ export const schema: { [Key in keyof Config]: Setting<Config[Key]> } = {
     type: 'text',
     default: undefined,
     parse: email,
-    help: 'email address that the certificate authority may write to',
+    help: "email address that the certificate authority may write to; setting it accepts the authority's terms for sites with HTTPS",
   },
   acmeDirectory: {
     env: 'NCP_ACME_DIRECTORY',

@@ -15,6 +15,7 @@ export const SCOPES = [
   'settings:read',
   'settings:write',
   'nodes:read',
+  'certificates:write',
 ] as const
 
 export type Scope = (typeof SCOPES)[number]

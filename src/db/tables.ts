@@ -2,6 +2,7 @@
 export * from './tables/allowances.ts'
 export * from './tables/api-keys.ts'
 export * from './tables/audit.ts'
+export * from './tables/certificates.ts'
 export * from './tables/deployments.ts'
 export * from './tables/emails.ts'
 export * from './tables/idempotency.ts'

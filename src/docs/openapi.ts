@@ -52,6 +52,7 @@ const documentation = {
     { name: 'Sites', description: 'Websites' },
     { name: 'Deployments', description: 'What a site serves: uploaded archives, and what became of them' },
     { name: 'Logs', description: 'What visitors asked of a site, and what went wrong' },
+    { name: 'Certificates', description: 'HTTPS for sites: certificates that you upload, and another try at ordering' },
     { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
     { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },

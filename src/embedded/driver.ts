@@ -9,12 +9,15 @@ import type { ServedSite } from './site.ts'
 import type { SiteFiles } from './site-files.ts'
 import { rootOf } from './site-root.ts'
 import type { LoadedSites } from './table.ts'
+import type { SiteTls } from './tls/site-tls.ts'
 
 export type EmbeddedDriverOptions = {
   /** What the listener serves. */
   loaded: LoadedSites
   files: SiteFiles
   releases: Releases
+  /** Absent where no certificates are served. */
+  tls?: SiteTls
   /** Undefined where nothing listens: then nothing is served, and only deletions are seen to. */
   prove: Prove | undefined
   /** Resolves when what was read is on the disk. */
@@ -27,6 +30,7 @@ export function createEmbeddedDriver({
   loaded,
   files,
   releases,
+  tls,
   prove,
   durable,
   clock,
@@ -56,6 +60,7 @@ export function createEmbeddedDriver({
       }
       loaded.set(served, site.names)
       await requireServed(prove, served, site.names[0] ?? '')
+      tls?.want(site)
       await tidy(site)
       return { state, documentRoot: wanted.ok ? wanted.documentRoot : files.siteDirectory(site.id) }
     },
@@ -63,6 +68,8 @@ export function createEmbeddedDriver({
     async remove(subscriptionId, siteId) {
       loaded.remove(siteId)
       await releases.cut(siteId)
+      // Keys do not go to the trash.
+      await tls?.remove(siteId)
       await files.discard(subscriptionId, siteId, clock.now())
     },
 
@@ -70,9 +77,15 @@ export function createEmbeddedDriver({
     removeSubscription: async () => undefined,
 
     servedSites: async () => loaded.ids(),
-    stopServing: async (siteId) => loaded.remove(siteId),
+    async stopServing(siteId) {
+      loaded.remove(siteId)
+      await tls?.unload(siteId)
+    },
     sitesWithFiles: files.siteIds,
-    stop: releases.stop,
+    async stop() {
+      await releases.stop()
+      await tls?.stop()
+    },
   }
 }
 

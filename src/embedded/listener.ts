@@ -19,7 +19,7 @@ export function openSiteListener({ fetch: answer, host, port }: SiteListenerOpti
     port,
     tls: undefined,
     handsOver: false,
-    error: () => new Response(internalError.body as Bun.BodyInit, internalError),
+    error: lastResort,
   })
   const { retire, drain, cut } = listener
 
@@ -40,3 +40,6 @@ export function openSiteListener({ fetch: answer, host, port }: SiteListenerOpti
     },
   }
 }
+
+/** Answers where even the handler fails. */
+export const lastResort = (): Response => new Response(internalError.body as Bun.BodyInit, internalError)

@@ -40,6 +40,8 @@ export const preconditionFailed = page(
   'Precondition failed',
   'The file is not the version that the request requires.',
 )
+/** RFC 9110 §15.5.20: a client that has another connection for the name may try that. */
+export const misdirected = page(421, 'No site here', 'No site with this name is served here over HTTPS.')
 export const internalError = page(
   500,
   'Something went wrong',
@@ -62,4 +64,14 @@ export function rangeNotSatisfiable(sizeBytes: number): Reply {
 export function placeholder(host: string): Reply {
   const { title, text } = waitingPage(`<b>${Bun.escapeHTML(host)}</b>`)
   return page(200, title, text)
+}
+
+/**
+ * Redirects to the same address over HTTPS. Clients do not keep it, since a site may lose its certificate.
+ *
+ * @param host with its port, unless that is 443
+ */
+export function redirectToHttps(host: string, { pathname, search }: URL): Reply {
+  const location = `https://${host}${pathname}${search}`
+  return { status: 301, headers: { location, 'cache-control': 'no-cache' }, body: new Uint8Array() }
 }

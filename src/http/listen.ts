@@ -6,12 +6,15 @@ import { baseHeaders } from './headers.ts'
 /** PEM. */
 export type Tls = { cert: string; key: string }
 
+/** By the name that a client asks for (RFC 6066 §3). The first serves those who ask for another name, or for none. */
+export type TlsByName = readonly [Tls, ...(Tls & { serverName: string })[]]
+
 export type ListenOptions = {
   /** Undefined listens on every address, IPv6 and IPv4. */
   host: string | undefined
   port: number
   /** Undefined serves plain HTTP, behind a proxy. */
-  tls: Tls | undefined
+  tls: Tls | TlsByName | undefined
   /** Whether to share a port on which this process already listens: see `system/shared-port.ts`. */
   reusePort?: boolean
   /** Answers when the handler itself fails; by default with the envelope of an internal error. */
@@ -51,7 +54,7 @@ export function listen(
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
     error,
-    ...(tls && { tls: { ...tls, ciphers: CIPHERS, minVersion: TLS_1_2 } }),
+    ...(tls && { tls: [tls].flat().map((one) => ({ ...one, ciphers: CIPHERS, minVersion: TLS_1_2 })) }),
   }
   if (host !== undefined) return Bun.serve({ ...options, hostname: host })
   try {

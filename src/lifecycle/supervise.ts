@@ -69,7 +69,9 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       log,
     })
   const issuance =
-    keeper && isIssued(config) ? startIssuance({ config, clock, log, onIssued: keeper.recheck }) : undefined
+    keeper && isIssued(config)
+      ? startIssuance({ config, clock, log, publish: publisherOf(panel), onIssued: keeper.recheck })
+      : undefined
   const reload = createReload({
     config,
     readConfig,
@@ -120,6 +122,12 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
   await checkItself({ host: localHost(config.host), port: listener.port, tls: certificate !== undefined })
   if (watchdogMs !== undefined) startHeartbeat({ watchdogMs, probe: panel.probe, beat: manager.alive, log })
   manager.ready(status)
+}
+
+/** Where sites are served on the port at which the authority asks, that port is not free for a moment's use. */
+function publisherOf({ config, embedded }: Panel) {
+  const { sitesPort, acmeHttpPort, acmeWebroot } = config
+  return acmeWebroot === undefined && sitesPort === acmeHttpPort ? embedded.publishOwnChallenge : undefined
 }
 
 /** Loaded only where a service manager listens. */

@@ -37,6 +37,30 @@ export type DesiredSite = {
   toUnpack: DesiredRelease[]
   /** Releases to keep on disk, the one that is served among them. */
   kept: number[]
+  /** What is to be done for its certificates; absent: nothing, and there are none. */
+  tls?: DesiredTls
+}
+
+/** The key of a certificate is made by its node, and never leaves it. */
+export type DesiredTls = {
+  /**
+   * To be answered at `/.well-known/acme-challenge/TOKEN` over HTTP, as text, for every name of the site, before any redirect
+   * and in every state of the site.
+   */
+  challenges: { token: string; answer: string }[]
+  /** Certificates to make a key and a request for. */
+  requests: { id: number; names: string[] }[]
+  certificates: DesiredCertificate[]
+}
+
+export type DesiredCertificate = {
+  id: number
+  /** Of the site: to be served with it. A name stands in one certificate at most; without any, only the key is kept. */
+  names: string[]
+  /** PEM: the certificate, then the authorities between it and a known one. */
+  chain: string
+  /** PEM; null: the one that the node has made for this id. */
+  key: string | null
 }
 
 export type DesiredRelease = {
@@ -106,6 +130,16 @@ export type NodeStatus = {
   /** Of all that it has ever seen: no subscription may be given an id up to this one again. */
   highestSubscriptionId: number
 }
+export type CertificateReport = {
+  siteId: number
+  certificateId: number
+} /** PKCS #10 in base64 (DER), for exactly the names that were asked for. */ & (
+  | { state: 'requested'; csr: string }
+  /** Each of its names was seen to be served with it. */
+  | { state: 'serving' }
+  /** Another one has to be requested. */
+  | { state: 'key_missing' }
+)
 
 /** What a node observed. Hostile input: it may lie about its own sites, and about nothing else. */
 export type NodeReport = {
@@ -120,6 +154,9 @@ export type NodeReport = {
   node?: NodeStatus
   /** Sent by the link itself. */
   description?: NodeDescription
+  certificates?: CertificateReport[]
+  /** Those that are answered. */
+  challenges?: { siteId: number; token: string }[]
 }
 
 /** What a node runs, and can serve. */

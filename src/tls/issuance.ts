@@ -5,12 +5,15 @@ import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import { createSingleFlight } from '../jobs/single-flight.ts'
 import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'
+import type { PublishChallenge } from '../tls/acme/client.ts'
 import { isRenewalDue, issueAndKeep, issuedCertificate } from '../tls/issued.ts'
 
 export type IssuanceOptions = {
   config: Config
   clock: Clock
   log: Log
+  /** Where the port for the proof is open already; undefined to open it, or to use a webroot. */
+  publish?: PublishChallenge | undefined
   /** Serves what was issued. */
   onIssued(): Promise<void>
 }
@@ -19,14 +22,14 @@ const CHECK_MS = 60_000
 /** Authorities count failures: five an hour and name at Let's Encrypt. */
 const RETRIES: Backoff = { firstDelayMs: 15 * 60_000, longestDelayMs: 12 * 60 * 60_000 }
 
-export function startIssuance({ config, clock, log, onIssued }: IssuanceOptions) {
+export function startIssuance({ config, clock, log, publish, onIssued }: IssuanceOptions) {
   let failures = 0
   let notBefore = Number.NEGATIVE_INFINITY
 
   async function orderIfDue(): Promise<void> {
     if (clock.now() < notBefore || !isRenewalDue(issuedCertificate(config, clock), clock)) return
     try {
-      await issueAndKeep(config)
+      await issueAndKeep(config, publish)
     } catch (error) {
       const retryMs = delayAfter(RETRIES, ++failures)
       notBefore = clock.now() + retryMs

@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { writePrivateFile } from '../crypto/secret.ts'
 import { dataPaths } from '../data-directory.ts'
+import type { PublishChallenge } from './acme/client.ts'
 import { type Certificate, describeCertificate } from './pem.ts'
 
 type AcmeConfig = Pick<Config, 'data' | 'acmeDomains' | 'acmeEmail' | 'acmeDirectory' | 'acmeHttpPort' | 'acmeWebroot'>
@@ -45,9 +46,10 @@ export function isRenewalDue(certificate: Certificate | undefined, clock: Clock)
 /**
  * Orders a certificate and keeps it.
  *
+ * @param publish in place of a port or a webroot of the configuration
  * @throws Error in the authority's words, or when it cannot be reached
  */
-export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
+export async function issueAndKeep(config: AcmeConfig, publish?: PublishChallenge): Promise<Certificate> {
   const { tls, acmeAccountKey } = dataPaths(config.data)
   mkdirSync(tls, { recursive: true, mode: 0o700 })
   // The polyfill first: the bundler keeps the order of two imports, not that of one file's.
@@ -59,6 +61,7 @@ export async function issueAndKeep(config: AcmeConfig): Promise<Certificate> {
     email: config.acmeEmail,
     webroot: config.acmeWebroot,
     port: config.acmeHttpPort,
+    publish,
     accountKeyPath: acmeAccountKey,
   })
   // One file: a reader never finds the key of another certificate.

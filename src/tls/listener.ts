@@ -1,6 +1,6 @@
 /** The listening port: changes its certificate without a failed request, and drains at the end. */
 
-import { IDLE_TIMEOUT_SECONDS, type ListenOptions, listen, type Tls } from '../http/listen.ts'
+import { IDLE_TIMEOUT_SECONDS, type ListenOptions, listen, type Tls, type TlsByName } from '../http/listen.ts'
 import type { sharePort } from '../system/shared-port.ts'
 
 type SharedPort = ReturnType<typeof sharePort>
@@ -43,7 +43,7 @@ export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOp
   }
 
   /** The newer listener is there before the older one is closed. */
-  async function takeOver(tls: Tls): Promise<void> {
+  async function takeOver(tls: Tls | TlsByName): Promise<void> {
     // Loaded when it is needed, which may be never.
     sharedPort ??= (await import('../system/shared-port.ts')).sharePort(port)
     if (isDraining) return
@@ -55,7 +55,7 @@ export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOp
   }
 
   /** The older listener is closed first. A client that connects at that moment is refused, or reset, and has to try again. */
-  function reopen(tls: Tls): void {
+  function reopen(tls: Tls | TlsByName): void {
     if (isDraining) return
     current.retire()
     void stop(current)
@@ -84,7 +84,7 @@ export function openListener(fetch: Fetch, { handsOver, ...options }: ListenerOp
      *
      * @throws Error when the certificate is unusable, or the system cannot do it; then all stays as it was
      */
-    async changeCertificate(tls: Tls): Promise<void> {
+    async changeCertificate(tls: Tls | TlsByName): Promise<void> {
       if (handsOver) await takeOver(tls)
       else reopen(tls)
     },

@@ -94,6 +94,8 @@ describe('a value', () => {
       backupDir: ['/var/backups/ncp', '/var/backups/ncp'],
       sitesHost: ['::1', '::1'],
       sitesPort: ['8080', 8080],
+      sitesTlsPort: ['8443', 8443],
+      outboundAllow: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
       metricsHost: ['::1', '::1'],
       metricsPort: ['9443', 9443],
       metricsToken: ['t'.repeat(32), 't'.repeat(32)],

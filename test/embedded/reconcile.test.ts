@@ -364,7 +364,7 @@ test('a panel without a port for sites serves none, says so, and still sees to d
   mkdirSync(join(data, 'sites', `${site.id}`), { recursive: true })
   await before.stop()
   const after = await startPanel({ data })
-  after.services.embedded.start()
+  await after.services.embedded.start()
   try {
     const token = await after.login(bob.email)
     const { data: shown } = await after.get<Site>(`/sites/${site.id}`, token)

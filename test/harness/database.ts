@@ -59,7 +59,8 @@ export function keepRows({ data }: Pick<Panel, 'data'>): () => void {
       for (const { name, rows } of tables) {
         const places = rows[0]?.map(() => '?').join()
         if (places === undefined) continue
-        using insert = writer.prepare(`INSERT INTO "${name}" VALUES (${places})`)
+        // A trigger may have made one already.
+        using insert = writer.prepare(`INSERT OR REPLACE INTO "${name}" VALUES (${places})`)
         for (const row of rows) insert.run(...row)
       }
     })()

@@ -9,6 +9,7 @@ import { operator } from '../../src/core/actor.ts'
 import { listen } from '../../src/http/listen.ts'
 import type { RequestLog } from '../../src/log/log.ts'
 import { openPanel } from '../../src/panel.ts'
+import type { Network } from '../../src/platform.ts'
 import { createTestClock } from './clock.ts'
 import { sharedConformance } from './conformance.ts'
 import { newDirectory } from './directory.ts'
@@ -45,6 +46,8 @@ export type RequestOptions = {
 }
 
 export type PanelOptions = Partial<Config> & {
+  /** The Internet as the panel sees it. */
+  network?: Network
   /** What a hash costs in production, for tests that look at the costs, or that need a hash to take its time. */
   hasRealHashes?: boolean
 }
@@ -64,7 +67,7 @@ export async function usePanel(options: PanelOptions = {}, log: RequestLog = noL
 
 /** @param log where the panel's log goes, if a test wants to read it */
 export async function startPanel(options: PanelOptions = {}, log: RequestLog = noLog) {
-  const { hasRealHashes = false, ...overrides } = options
+  const { hasRealHashes = false, network = {}, ...overrides } = options
   const data = overrides.data ?? newDirectory()
   const clock = createTestClock()
   const config: Config = {
@@ -81,7 +84,13 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
     ...overrides,
     data,
   }
-  const services = await openPanel({ config, clock, log, ...(!hasRealHashes && { passwordCosts: LEAST_COSTS }) })
+  const services = await openPanel({
+    config,
+    clock,
+    log,
+    network,
+    ...(!hasRealHashes && { passwordCosts: LEAST_COSTS }),
+  })
   services.outbox.start()
   await services.initialAdmin.ensure()
   let server: Bun.Server<undefined> | undefined
@@ -91,7 +100,8 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
     (request, seconds) => server?.timeout(request, seconds),
   )
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
-  const sitesPort = config.sitesPort === 0 ? services.embedded.start()?.port : undefined
+  const sites = config.sitesPort === 0 || network.httpPort !== undefined ? await services.embedded.start() : undefined
+  if (sites) services.certificates.start()
   services.readiness.set(true)
   const origin = `http://127.0.0.1:${server.port}`
   const conformance = await sharedConformance()
@@ -192,13 +202,16 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
       return (await panel.post<{ id: number }>('/admin/subscriptions', await panel.admin(), body)).data.id
     },
 
-    /** What the panel serves for a site, for `sitesPort: 0`. */
+    /** What the panel serves for a site, for `sitesPort: 0` and where names lead to it. */
     site: (host: string, path = '/', init: RequestInit = {}): Promise<Response> =>
-      fetch(`http://127.0.0.1:${sitesPort}${path}`, {
+      fetch(`http://127.0.0.1:${sites?.port}${path}`, {
         redirect: 'manual',
         ...init,
         headers: { host, ...init.headers },
       }),
+
+    /** Over HTTPS, for `sitesTlsPort: 0`. */
+    sitesTlsPort: sites?.tlsPort ?? 0,
 
     /** A new API key's secret. */
     async key(token: string, options: object = {}): Promise<string> {

@@ -1,9 +1,13 @@
 /** A right that is taken away while a request is on its way is gone for that request too, whatever route it takes. */
+
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, mock, spyOn, test } from 'bun:test'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
+import { panelItself } from '../../src/core/actor.ts'
+import { certificateNames } from '../../src/db/tables.ts'
 import { smallArchive } from '../harness/archives.ts'
+import { createTestAuthority } from '../harness/certificates.ts'
 import { openConnection } from '../harness/connection.ts'
 import { keepRows, storedRows } from '../harness/database.ts'
 import { useMailingPanel } from '../harness/mailing-panel.ts'
@@ -100,7 +104,7 @@ const nameOf = ({ method, path }: Operation) => `${method} ${path.replace('/api/
 const isForNodes = ({ path }: Operation) => path.startsWith('/api/v1/node/')
 const isMutating = (operation: Operation) => operation.method !== 'GET' && !operation.isOpen && !isForNodes(operation)
 
-const panel = await useMailingPanel({ sitesPort: 8080 })
+const panel = await useMailingPanel({ sitesPort: 8080, sitesTlsPort: 8443, acmeEmail: 'ops@example.com' })
 afterAll(() => {
   mock.restore()
 })
@@ -148,6 +152,15 @@ async function makeWorld(): Promise<void> {
   const gina = await newUser('customer', { can_rotate: true, expires_at: expiresAt })
   const subscription = await panel.subscription(carl.id)
   const site = await panel.post<{ id: number }>('/sites', carl.token, { domain: 'carl.example' })
+  const authority = await createTestAuthority(panel.clock.now())
+  const certificate = await authority.issue({ names: ['carl.example'] })
+  await panel.post(`/sites/${site.data.id}/certificate`, carl.token, certificate)
+  const [retryAt, attemptedAt] = [panel.clock.now() + 3_600_000, 0]
+  await panel.services.writeAs(panelItself, (tx) =>
+    tx
+      .insert(certificateNames)
+      .values({ name: 'carl.example', state: 'failed', reason: 'x', failures: 1, retryAt, attemptedAt }),
+  )
   const managed = await panel.post<{ id: number }>('/auth/api-keys', carl.token, { name: 'Managed' })
   await panel.login(carl.email)
   const sessions = await panel.get<{ id: number }[]>('/auth/sessions', carl.token)
@@ -195,6 +208,7 @@ async function makeWorld(): Promise<void> {
     'POST /auth/email': { email: 'moved@example.com', password: PASSWORD },
     'POST /auth/api-keys': { name: 'New', subscription_id: subscription },
     'POST /sites': { domain: 'new.example' },
+    'POST /sites/{id}/certificate': certificate,
     'POST /admin/users/{id}/email': { email: 'rescued@example.com', password: PASSWORD },
     'POST /admin/users/{id}/2fa/reset': { password: PASSWORD },
     'POST /admin/subscriptions': { user_id: carl.id, name: 'New' },

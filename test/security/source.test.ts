@@ -18,7 +18,12 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
  * What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its
  * own panel, and the agent of a node its own web server, through a Unix socket.
  */
-const OUTBOUND = ['src/agent/prove.ts', 'src/cli/doctor/public-url.ts', 'src/tls/acme/client.ts']
+const OUTBOUND = [
+  'src/agent/prove.ts',
+  'src/cli/doctor/public-url.ts',
+  'src/http/outbound.ts',
+  'src/tls/acme/client.ts',
+]
 /**
  * Commands of the operator that run another program, systemd's own or another version of this; and the server, which runs
  * itself to unpack an archive: with limits as its arguments, the archive as a descriptor, and an empty environment. The agent
@@ -55,7 +60,7 @@ describe('the program', () => {
     expect(filesWith(/Bun\.spawn|Bun\.\$|child_process/)).toEqual(CHILDREN)
   })
 
-  test('contacts no other server except the mail server and the configured certificate authority', () => {
+  test('contacts the mail server, the certificate authority, and through one door what customers name', () => {
     expect(filesWith(/\bfetch\((?!request\))|new WebSocket|node:https?'|Bun\.connect/)).toEqual(OUTBOUND)
     expect(filesWith(/from 'nodemailer'/)).toEqual(['src/mail/mailer.ts'])
   })

@@ -17,6 +17,7 @@ import siteUsage from '../../../drizzle/0014_site-usage.sql' with { type: 'text'
 import nodesServe from '../../../drizzle/0015_nodes-serve.sql' with { type: 'text' }
 import php from '../../../drizzle/0016_php.sql' with { type: 'text' }
 import nodesAsk from '../../../drizzle/0017_nodes-ask.sql' with { type: 'text' }
+import certificates from '../../../drizzle/0018_certificates.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -43,4 +44,5 @@ export const migrations: readonly Migration[] = [
   { name: '0015_nodes-serve', sql: nodesServe },
   { name: '0016_php', sql: php },
   { name: '0017_nodes-ask', sql: nodesAsk },
+  { name: '0018_certificates', sql: certificates },
 ]

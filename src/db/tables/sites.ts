@@ -42,6 +42,8 @@ export const sites = table(
     /** On the disk of its node, as last measured; null before. */
     diskBytes: integer('disk_bytes'),
     files: integer(),
+    /** JSON: what is shown of its certificates, so that a list needs no other table; null before the first. */
+    tls: text(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -1,5 +1,8 @@
 /** An ACME client (RFC 8555), as far as HTTP-01 certificates need it. */
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, FlattenedSign } from 'jose'
+import type { Awaitable } from '../../core/awaitable.ts'
+import { pause } from '../../core/pause.ts'
+import { AcmeError, kindOf, notProved, type Problem, retryAfterOf, wordsOf } from './problem.ts'
 
 export type AcmeAccount = {
   /** ECDSA P-256. */
@@ -9,20 +12,23 @@ export type AcmeAccount = {
 }
 
 /** Makes the answer to a challenge readable under `/.well-known/acme-challenge/`. @returns what takes it away again */
-export type PublishChallenge = (token: string, answer: string) => Promise<() => void>
+export type PublishChallenge = (token: string, answer: string) => Promise<() => Awaitable<void>>
 
 export type AcmeOptions = {
   /** Of the authority's directory. */
   directoryUrl: string
   account: AcmeAccount
   publish: PublishChallenge
+  /** Aborted to give an order up. */
+  signal?: AbortSignal
+  /** A certificate in PEM that the authority's own may lead to, besides the known ones. */
+  ca?: string | undefined
 }
 
 type Directory = { newNonce: string; newAccount: string; newOrder: string }
 type Order = { status: string; authorizations: string[]; finalize: string; certificate?: string; error?: Problem }
 type Authorization = { status: string; identifier: { value: string }; challenges: Challenge[] }
 type Challenge = { type: string; url: string; token: string; error?: Problem }
-type Problem = { type?: string; detail?: string }
 
 const REQUEST_TIMEOUT_MS = 30_000
 /** An authority may refuse a nonce at any time, and gives another one with its refusal (§6.5). */
@@ -39,10 +45,10 @@ const TOKEN = /^[\w-]{1,256}$/
  *
  * @param csr a certificate request for `names`, DER
  * @returns the certificate and the authorities between it and a known one, PEM
- * @throws Error in the authority's words, or when it cannot be reached
+ * @throws AcmeError in the authority's words; Error when it cannot be reached, or the order was given up
  */
 export async function orderCertificate(
-  { directoryUrl, account, publish }: AcmeOptions,
+  { directoryUrl, account, publish, signal = new AbortController().signal, ca }: AcmeOptions,
   names: readonly string[],
   csr: Uint8Array,
 ): Promise<string> {
@@ -66,7 +72,8 @@ export async function orderCertificate(
       nonce = response.headers.get('replay-nonce') ?? undefined
       if (response.ok) return response
       const problem = await problemOf(response)
-      if (problem.type !== 'urn:ietf:params:acme:error:badNonce' || attempt === NONCE_ATTEMPTS) throw failure(problem)
+      if (kindOf(problem) === 'badNonce' && attempt < NONCE_ATTEMPTS) continue
+      throw new AcmeError(problem, undefined, retryAfterOf(response, Date.parse(response.headers.get('date') ?? '')))
     }
   }
 
@@ -76,29 +83,44 @@ export async function orderCertificate(
       const response = await post(url)
       const state = (await response.json()) as State
       if (state.status !== 'pending' && state.status !== 'processing') return state
-      await Bun.sleep(pauseOf(response))
+      await pause(pauseOf(response), signal)
     }
     throw new Error('the authority did not finish in time')
   }
 
-  async function prove(authorizationUrl: string): Promise<void> {
+  function request(url: string, init: RequestInit = {}): Promise<Response> {
+    const until = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)])
+    return fetch(url, { ...init, redirect: 'error', signal: until, ...(ca !== undefined && { tls: { ca } }) })
+  }
+
+  /** @returns why the authority does not believe it; undefined if it does */
+  async function prove(authorizationUrl: string): Promise<{ name: string; reason: string } | undefined> {
     const { status, challenges, identifier } = (await (await post(authorizationUrl)).json()) as Authorization
     // Proved recently, and remembered.
-    if (status === 'valid') return
+    if (status === 'valid') return undefined
+    const name = identifier.value
     const challenge = challenges.find(({ type }) => type === 'http-01')
     if (!challenge || !TOKEN.test(challenge.token))
-      throw new Error(`the authority offers no HTTP-01 challenge for ${identifier.value}`)
+      throw new Error(`the authority offers no HTTP-01 challenge for ${name}`)
     const retract = await publish(challenge.token, `${challenge.token}.${thumbprint}`)
     try {
       await post(challenge.url, {})
       const outcome = await settled<Authorization>(authorizationUrl)
-      if (outcome.status !== 'valid') {
-        const problem = outcome.challenges.find(({ error }) => error)?.error
-        throw new Error(`${identifier.value}: ${failure(problem).message}`)
-      }
+      if (outcome.status === 'valid') return undefined
+      return { name, reason: wordsOf(outcome.challenges.find(({ error }) => error)?.error) }
     } finally {
-      retract()
+      await retract()
     }
+  }
+
+  /** All names, so that one attempt tells of all that are refused. */
+  async function proveAll(authorizationUrls: string[]): Promise<void> {
+    const refused = new Map<string, string>()
+    for (const url of authorizationUrls) {
+      const failed = await prove(url)
+      if (failed) refused.set(failed.name, failed.reason)
+    }
+    if (refused.size > 0) throw notProved(refused)
   }
 
   // The configuration of the names is the consent to the authority's terms.
@@ -110,15 +132,11 @@ export async function orderCertificate(
   const placed = await post(directory.newOrder, { identifiers })
   const orderUrl = locationOf(placed)
   const order = (await placed.json()) as Order
-  for (const authorization of order.authorizations) await prove(authorization)
+  await proveAll(order.authorizations)
   await post(order.finalize, { csr: Buffer.from(csr).toString('base64url') })
   const { status, certificate, error } = await settled<Order>(orderUrl)
-  if (status !== 'valid' || certificate === undefined) throw failure(error)
+  if (status !== 'valid' || certificate === undefined) throw new AcmeError(error ?? {})
   return (await post(certificate)).text()
-}
-
-function request(url: string, init: RequestInit = {}): Promise<Response> {
-  return fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
 }
 
 function locationOf(response: Response): string {
@@ -130,11 +148,6 @@ function locationOf(response: Response): string {
 async function problemOf(response: Response): Promise<Problem> {
   const unknown = { detail: `it answered ${response.status}` }
   return (await response.json().catch(() => unknown)) as Problem
-}
-
-function failure({ type = '', detail = 'it gave no reason' }: Problem = {}): Error {
-  const kind = type.replace('urn:ietf:params:acme:error:', '')
-  return new Error(kind === '' ? detail : `${detail} (${kind})`)
 }
 
 /** Seconds in Retry-After, within bounds. */

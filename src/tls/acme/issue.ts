@@ -1,9 +1,7 @@
 /** Gets a certificate from an authority for the configured names. */
-import { existsSync, readFileSync } from 'node:fs'
-import { exportPKCS8, generateKeyPair, importPKCS8 } from 'jose'
-import { writePrivateFile } from '../../crypto/secret.ts'
+import { accountKey } from './account.ts'
 import { publishInWebroot, publishOnPort } from './challenge.ts'
-import { orderCertificate } from './client.ts'
+import { orderCertificate, type PublishChallenge } from './client.ts'
 import { requestCertificate } from './request.ts'
 
 export type IssueOptions = {
@@ -13,6 +11,8 @@ export type IssueOptions = {
   /** Where the authority asks for the proof: a web server's files, else a port of our own. */
   webroot: string | undefined
   port: number
+  /** In place of both, where something else answers on that port. */
+  publish?: PublishChallenge | undefined
   /** Of the account's key, which is made at the first order. */
   accountKeyPath: string
 }
@@ -24,16 +24,8 @@ export type IssueOptions = {
 export async function issueCertificate(options: IssueOptions): Promise<{ cert: string; key: string }> {
   const { names, directoryUrl, email, webroot, port, accountKeyPath } = options
   const privateKey = await accountKey(accountKeyPath)
-  const publish = webroot === undefined ? publishOnPort(port) : publishInWebroot(webroot)
+  const publish = options.publish ?? (webroot === undefined ? publishOnPort(port) : publishInWebroot(webroot))
   const { csr, key } = await requestCertificate(names)
   const cert = await orderCertificate({ directoryUrl, account: { privateKey, email }, publish }, names, csr)
   return { cert, key }
-}
-
-async function accountKey(path: string) {
-  if (!existsSync(path)) {
-    const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-    writePrivateFile(path, await exportPKCS8(privateKey))
-  }
-  return importPKCS8(readFileSync(path, 'utf8'), 'ES256', { extractable: true })
 }

@@ -4,11 +4,16 @@ import { localHost } from '../../../core/loopback.ts'
 import { newToken } from '../../../crypto/secret.ts'
 import { createEmbeddedDriver } from '../../../embedded/driver.ts'
 import { createSiteFetch, type SiteRequest } from '../../../embedded/fetch.ts'
-import { openSiteListener, type SiteListener } from '../../../embedded/listener.ts'
+import { openSiteListener } from '../../../embedded/listener.ts'
 import { createProve } from '../../../embedded/prove.ts'
 import { createSiteFiles } from '../../../embedded/site-files.ts'
 import { createSizes } from '../../../embedded/sizes.ts'
 import { createLoadedSites } from '../../../embedded/table.ts'
+import { createChallenges, PANEL } from '../../../embedded/tls/challenges.ts'
+import { createProveCertificate } from '../../../embedded/tls/prove.ts'
+import { openSecureListener, type SecureListener } from '../../../embedded/tls/secure-listener.ts'
+import { createSiteKeys } from '../../../embedded/tls/site-keys.ts'
+import { createSiteTls } from '../../../embedded/tls/site-tls.ts'
 import { createTraffic } from '../../../embedded/traffic.ts'
 import type { Module } from '../../../module.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
@@ -16,6 +21,7 @@ import type { NodeLink } from '../../../node/protocol.ts'
 import { createReconciler, FULL_PASS_MS, type Reconciler } from '../../../node/reconcile.ts'
 import { createReleases } from '../../../node/releases.ts'
 import type { Platform } from '../../../platform.ts'
+import { uses } from '../../../system/workarounds.ts'
 import type { Limits as UnpackLimits } from '../../../unpack/limits.ts'
 import { unpack } from '../../../unpack/run.ts'
 import type { Serving } from '../sites/serving.ts'
@@ -25,6 +31,17 @@ export type EmbeddedNeeds = Platform & {
   localLink: NodeLink
   logRequests: LogRequests
   unpackLimits: UnpackLimits
+}
+
+/** The ports on which sites are served, which stop as one. */
+export type SiteListeners = {
+  port: number
+  /** Undefined where sites are not served over HTTPS. */
+  tlsPort: number | undefined
+  retire(): void
+  drain(): Promise<void>
+  cut(): Promise<void>
+  stop(): Promise<void>
 }
 
 /** By the first digit of the status. */
@@ -69,44 +86,101 @@ export function embeddedModule(needs: EmbeddedNeeds) {
     unpack: (archive, release, _, signal) =>
       unpack({ archive, release, limits: unpackLimits, links: 'refuse', signal }),
   })
+  const keys = createSiteKeys(paths.siteKeys)
+  const challenges = createChallenges()
   const probeToken = newToken()
   const answers = new Map<string, number>()
-  let listener: SiteListener | undefined
+  let listeners: SiteListeners | undefined
+  let secure: SecureListener | undefined
   let reconciler: Reconciler | undefined
 
+  const observe = (request: SiteRequest) => {
+    const name = CLASSES[Math.trunc(request.status / 100)] ?? 'other'
+    answers.set(name, (answers.get(name) ?? 0) + 1)
+    traffic.observe(request)
+  }
+  const fetch = createSiteFetch({
+    sites: loaded,
+    isOwnHost: serving.isOwnName,
+    probeToken,
+    challenges,
+    secure: { isSecure: (name) => secure?.isSecure(name) ?? false, port: () => secure?.port ?? 0 },
+    log,
+    clock,
+    observe,
+  })
+
   /** @throws Error when the port is taken */
-  function listen(port: number): SiteListener {
-    const observe = (request: SiteRequest) => {
-      const name = CLASSES[Math.trunc(request.status / 100)] ?? 'other'
-      answers.set(name, (answers.get(name) ?? 0) + 1)
-      traffic.observe(request)
+  async function openSecure(port: number): Promise<SecureListener> {
+    // Loaded when it is needed; the polyfill first: the bundler keeps the order of two imports, not that of one file's.
+    await import('reflect-metadata')
+    const { selfSignPlaceholder } = await import('../../../tls/self-sign.ts')
+    const placeholder = await selfSignPlaceholder(clock)
+    const handsOver = uses(config, 'port-handover')
+    return openSecureListener({ fetch, host: config.sitesHost, port, placeholder, handsOver, clock })
+  }
+
+  /** @throws Error when a port is taken */
+  async function listen(port: number): Promise<SiteListeners> {
+    const plain = openSiteListener({ fetch, host: config.sitesHost, port })
+    try {
+      secure = config.sitesTlsPort === undefined ? undefined : await openSecure(config.sitesTlsPort)
+    } catch (error) {
+      await plain.stop()
+      throw error
     }
-    const fetch = createSiteFetch({ sites: loaded, isOwnHost: serving.isOwnName, probeToken, log, clock, observe })
-    const opened = openSiteListener({ fetch, host: config.sitesHost, port })
-    serving.opened(opened.port)
-    return opened
+    serving.opened(plain.port, secure?.port)
+    const both = [plain, ...(secure ? [secure] : [])]
+    return {
+      port: plain.port,
+      tlsPort: secure?.port,
+      retire: () => both.forEach((one) => void one.retire()),
+      drain: async () => void (await Promise.all(both.map((one) => one.drain()))),
+      cut: async () => void (await Promise.all(both.map((one) => one.cut()))),
+      stop: async () => void (await Promise.all(both.map((one) => one.stop()))),
+    }
+  }
+
+  function startReconciler(): void {
+    const on = (port: number) => ({ host: localHost(config.sitesHost), port })
+    const tls = createSiteTls({
+      link,
+      challenges,
+      keys,
+      secure: secure && { listener: secure, prove: createProveCertificate(on(secure.port)) },
+      durable: store.durable,
+      log,
+    })
+    const prove = listeners && createProve(on(listeners.port), probeToken)
+    const { durable } = store
+    const driver = createEmbeddedDriver({ loaded, files, releases, tls, prove, durable, clock, log })
+    reconciler = createReconciler({ link, driver, durable, log })
+    reconciler.start()
   }
 
   return {
     services: {
       embedded: {
         metrics: { countByState: loaded.countByState, answers, failures: () => reconciler?.failures() ?? 0 },
+
+        /** Proves a name of the panel itself, where the port for that is the one on which sites are served. */
+        async publishOwnChallenge(token: string, answer: string): Promise<() => void> {
+          challenges.add(PANEL, token, answer)
+          return () => challenges.remove(token)
+        },
+
         /**
-         * For the process that serves: opens the port, if one is configured, and begins to make sites what they are to be.
+         * For the process that serves: opens the ports, if any are configured, and begins to make sites what they are to be.
          *
          * @param port undefined: none
-         * @returns the listener; undefined where the panel serves no sites
-         * @throws Error when the port is taken
+         * @returns the listeners; undefined where the panel serves no sites
+         * @throws Error when a port is taken
          */
-        start(port = config.sitesPort): SiteListener | undefined {
+        async start(port = config.sitesPort): Promise<SiteListeners | undefined> {
           logRequests.answerHere(traffic.read)
-          listener = port === undefined ? undefined : listen(port)
-          const prove = listener && createProve({ host: localHost(config.sitesHost), port: listener.port }, probeToken)
-          const { durable } = store
-          const driver = createEmbeddedDriver({ loaded, files, releases, prove, durable, clock, log })
-          reconciler = createReconciler({ link, driver, durable, log })
-          reconciler.start()
-          return listener
+          listeners = port === undefined ? undefined : await listen(port)
+          startReconciler()
+          return listeners
         },
       },
     },
@@ -148,6 +222,6 @@ export function embeddedModule(needs: EmbeddedNeeds) {
         failure: 'sites that were deleted long ago were not removed from the trash',
       },
     ],
-    close: () => closeAll([() => reconciler?.stop(), () => listener?.stop(), traffic.flush, traffic.report]),
+    close: () => closeAll([() => reconciler?.stop(), () => listeners?.stop(), traffic.flush, traffic.report]),
   } satisfies Module
 }

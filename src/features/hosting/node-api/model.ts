@@ -73,6 +73,29 @@ const sitePhp = t.Object(
   { additionalProperties: false, description: 'What the site sets of PHP; absent: nothing' },
 )
 
+const tls = t.Object(
+  {
+    challenges: t.Array(t.Object({ token: t.String(), answer: t.String() }, { additionalProperties: false }), {
+      description: 'To be answered below `/.well-known/acme-challenge/`, before any redirect',
+    }),
+    requests: t.Array(t.Object({ id: idOut(), names: t.Array(t.String()) }, { additionalProperties: false }), {
+      description: 'Certificates to make a key and a request for',
+    }),
+    certificates: t.Array(
+      t.Object(
+        {
+          id: idOut(),
+          names: t.Array(t.String(), { description: 'To be served with it' }),
+          chain: t.String({ description: 'PEM' }),
+          key: nullable(t.String({ description: 'PEM; null: the one that the node has made for this id' })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'What is to be done for its certificates; absent: nothing' },
+)
+
 const site = t.Object(
   {
     id: idOut(),
@@ -87,6 +110,7 @@ const site = t.Object(
     release: nullable(integerOut({ minimum: 1, examples: [31], description: 'The number of the release to serve' })),
     to_unpack: t.Array(release),
     kept: t.Array(integerOut({ minimum: 1, examples: [31] }), { description: 'Numbers of the releases to keep' }),
+    tls: t.Optional(tls),
   },
   { additionalProperties: false, title: 'DesiredSite' },
 )

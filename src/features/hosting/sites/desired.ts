@@ -4,7 +4,14 @@ import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
-import type { DesiredChanges, DesiredRelease, DesiredSite, DesiredSubscription } from '../../../node/protocol.ts'
+import type {
+  DesiredChanges,
+  DesiredRelease,
+  DesiredSite,
+  DesiredSubscription,
+  DesiredTls,
+} from '../../../node/protocol.ts'
+import type { ReadTls } from './desired-tls.ts'
 import { gatherNames, type NamedSite } from './names.ts'
 import { phpLimitsOf, sitePhpOf } from './php/settings.ts'
 
@@ -19,14 +26,19 @@ export type ReadDesired = (nodeId: NodeId, revision: number) => Promise<DesiredC
 type Releases = { toUnpack: DesiredRelease[]; kept: number[]; numbers: Map<number, number> }
 
 /** What changed for a node after a revision, the oldest first. */
-export async function readDesired(store: ReadStore, nodeId: NodeId, revision: number): Promise<DesiredChanges> {
+export async function readDesired(
+  store: ReadStore,
+  nodeId: NodeId,
+  revision: number,
+  readTls: ReadTls,
+): Promise<DesiredChanges> {
   const changed = await desired.changedAfter(store.read, nodeId, revision, PAGE)
   const found: DesiredSubscription[] = []
   let last = revision
   let siteCount = 0
   for (const row of changed) {
     if (siteCount >= SITES_OF_PAGE) break
-    const subscription = await readSubscription(store.read, row.subscriptionId)
+    const subscription = await readSubscription(store.read, row.subscriptionId, readTls)
     found.push(subscription)
     siteCount += subscription.sites.length
     last = row.revision
@@ -35,7 +47,7 @@ export async function readDesired(store: ReadStore, nodeId: NodeId, revision: nu
 }
 
 /** A subscription of which no row is left is `deleting`. */
-async function readSubscription(queries: Queries, id: number): Promise<DesiredSubscription> {
+async function readSubscription(queries: Queries, id: number, readTls: ReadTls): Promise<DesiredSubscription> {
   const [row] = await queries
     .select({ subscription: subscriptions })
     .from(subscriptions)
@@ -45,16 +57,17 @@ async function readSubscription(queries: Queries, id: number): Promise<DesiredSu
     id,
     state: row?.subscription.status ?? 'deleting',
     ...(row && { php: phpLimitsOf(row.subscription) }),
-    sites: [...(await readSites(queries, id)), ...removed],
+    sites: [...(await readSites(queries, id, readTls)), ...removed],
   }
 }
 
-async function readSites(queries: Queries, subscriptionId: number): Promise<DesiredSite[]> {
+async function readSites(queries: Queries, subscriptionId: number, readTls: ReadTls): Promise<DesiredSite[]> {
   const found: DesiredSite[] = []
   for (let afterId = 0; ; ) {
     const page = await readPageOfSites(queries, subscriptionId, afterId)
     const releases = await readReleases(queries, page)
-    found.push(...page.map((site) => desiredSite(site, releases.get(site.id))))
+    const tls = await readTls(queries, page)
+    found.push(...page.map((site) => desiredSite(site, releases.get(site.id), tls.get(site.id))))
     if (page.length < SITES_OF_PAGE) return found
     afterId = page.at(-1)?.id ?? 0
     await nextTurn()
@@ -107,7 +120,7 @@ async function readReleases(queries: Queries, page: NamedSite[]): Promise<Map<nu
   return bySite
 }
 
-function desiredSite(site: NamedSite, releases: Releases | undefined): DesiredSite {
+function desiredSite(site: NamedSite, releases: Releases | undefined, tls: DesiredTls | undefined): DesiredSite {
   const { id, generation, domain, aliases, kind, phpVersion, spa, publicDir, deploymentId } = site
   const present = site.isEnabled ? 'serving' : 'disabled'
   return {
@@ -123,6 +136,7 @@ function desiredSite(site: NamedSite, releases: Releases | undefined): DesiredSi
     release: deploymentId === null ? null : (releases?.numbers.get(deploymentId) ?? null),
     toUnpack: (releases?.toUnpack ?? []).toSorted((one, other) => one.number - other.number),
     kept: releases?.kept ?? [],
+    ...(tls && { tls }),
   }
 }
 

@@ -19,6 +19,10 @@ export const EVENT_KINDS = [
   'deployment.ready',
   'deployment.active',
   'deployment.failed',
+  'certificate.active',
+  'certificate.failed',
+  'certificate.uploaded',
+  'certificate.deleted',
 ] as const
 
 export type EventKind = (typeof EVENT_KINDS)[number]

@@ -18,6 +18,8 @@ import {
   toInteger,
 } from '../../../http/schema.ts'
 import type { Failure } from '../../../node/protocol.ts'
+import { TlsModel, toTls } from '../tls/model.ts'
+import { tlsOf } from '../tls/state.ts'
 import { normalizeDomain } from './domain.ts'
 import { noPhpIn, phpSettingsIn, phpSettingsOut } from './php/model.ts'
 import { readPhp } from './php/settings.ts'
@@ -131,6 +133,7 @@ export const SiteModel = t.Object(
         'The generation that the status is about; a change is in progress while it is less than `generation`',
     }),
     urls: t.Array(t.String(), { description: 'Of the domain, then of the aliases; empty while nothing serves sites' }),
+    tls: TlsModel,
     document_root: nullable(
       t.String({ examples: ['/var/lib/ncp/sites/7'], description: 'On the node; null until it has reported' }),
     ),
@@ -162,6 +165,7 @@ export const SiteModel = t.Object(
 export function toSite(site: Site, servedBy: ServedBy) {
   const { status, reason, failure } = statusOf(site, servedBy)
   const php = readPhp(site)
+  const tls = tlsOf(site, servedBy.tls)
   return {
     id: site.id,
     subscription_id: site.subscriptionId,
@@ -179,7 +183,8 @@ export function toSite(site: Site, servedBy: ServedBy) {
     failure: failure && toFailure(failure),
     generation: site.generation,
     observed_generation: site.observedGeneration,
-    urls: urlsOf([site.domain, ...site.aliases], servedBy),
+    urls: urlsOf([site.domain, ...site.aliases], servedBy, tls),
+    tls: toTls(tls),
     document_root: site.documentRoot,
     current_deployment_id: site.deploymentId,
     usage: { disk_bytes: site.diskBytes, files: site.files },

@@ -11,8 +11,10 @@ import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Placement } from '../../operation/nodes/placement.ts'
 import { createSiteAccess } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
+import { refreshTls } from '../tls/summary.ts'
 import { createWaitUntilObserved } from '../wait.ts'
 import { readDesired } from './desired.ts'
+import { createReadTls } from './desired-tls.ts'
 import { siteEventRoutes } from './event-routes.ts'
 import { pruneEvents, recordEvent } from './events.ts'
 import { createLocalLink } from './link.ts'
@@ -45,6 +47,7 @@ export function sitesModule(needs: SitesNeeds) {
     writeAs,
     readAs,
     commits,
+    secretBox,
     subscriptionScope,
     takeUsage,
     placement,
@@ -70,8 +73,9 @@ export function sitesModule(needs: SitesNeeds) {
     while (!stopping.aborted && (await pruneSome()) > 0) await nextTurn()
   }
 
+  const readTls = createReadTls({ secretBox, clock })
   async function readDesiredOf(nodeId: NodeId, revision: number): Promise<DesiredChanges> {
-    const changes = await readDesired(store, nodeId, revision)
+    const changes = await readDesired(store, nodeId, revision, readTls)
     const asked = logRequests.take(nodeId)
     return asked.length === 0 ? changes : { ...changes, logRequests: asked }
   }
@@ -85,6 +89,7 @@ export function sitesModule(needs: SitesNeeds) {
       recordSiteEvent: recordEvent,
       /** One for all of hosting/: so many requests wait at a time in all. */
       waitUntilObserved,
+      refreshTls,
       /** For nodes: what they are to do, and what they observed. */
       readDesired: readDesiredOf,
       takeReport,

@@ -11,6 +11,7 @@ import type { LogRequests } from '../../../node/log-requests.ts'
 import type { Failure, NodeReport, ReleaseReport, SiteReport, SiteSize, UsageBatch } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import { type EventKind, recordEvent } from './events.ts'
+import { takeCertificate, takeChallenge } from './observed-certificates.ts'
 import { forgetOldDeployments } from './old-deployments.ts'
 
 type SiteRow = typeof sites.$inferSelect
@@ -197,6 +198,10 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
   return async (nodeId: NodeId, report: NodeReport, write: Write = writeAsPanel): Promise<number> => {
     let ignored = await inBatches(write, report.sites, (tx, one) => takeSite(tx, nodeId, one))
     ignored += await inBatches(write, report.releases, (tx, one) => takeRelease(tx, nodeId, one))
+    ignored += await inBatches(write, report.challenges ?? [], (tx, one) => takeChallenge(tx, nodeId, one))
+    ignored += await inBatches(write, report.certificates ?? [], (tx, one) =>
+      takeCertificate(tx, nodeId, one, clock.now()),
+    )
     ignored += await inBatches(write, report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
     ignored += await inBatches(write, report.sizes ?? [], (tx, one) => takeSize(tx, nodeId, one))
     if (report.usage) await takeUsage(nodeId, report.usage, write)

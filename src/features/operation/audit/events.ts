@@ -45,11 +45,22 @@ export const ACTIONS = [
   'deployment.create',
   'node.drain',
   'node.resume',
+  'certificate.upload',
+  'certificate.delete',
+  'certificate.retry',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
 
-export type TargetType = 'user' | 'session' | 'api_key' | 'subscription' | 'site' | 'node' | 'deployment'
+export type TargetType =
+  | 'user'
+  | 'session'
+  | 'api_key'
+  | 'subscription'
+  | 'site'
+  | 'node'
+  | 'deployment'
+  | 'certificate'
 
 export type AuditEvent = {
   action: Action

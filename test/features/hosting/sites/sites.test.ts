@@ -27,6 +27,7 @@ type Site = {
   created_at: string
   updated_at: string
   usage: { disk_bytes: number | null; files: number | null }
+  tls: { state: string; reason: string | null; names: object[]; not_after: string | null; issuer: string | null }
 }
 
 const panel = await usePanel()
@@ -307,6 +308,13 @@ describe('a site', () => {
       current_deployment_id: null,
       serving: { driver: null, node_id: null },
       usage: { disk_bytes: null, files: null },
+      tls: {
+        state: 'none',
+        reason: 'This server does not serve sites over HTTPS; its operator can switch that on with NCP_SITES_TLS_PORT',
+        names: [],
+        not_after: null,
+        issuer: null,
+      },
       created_at: now,
       updated_at: now,
     })

@@ -31,12 +31,12 @@ const words = (maxLength: number, example: string) =>
     obeys: (value) => value.isWellFormed() && !/\p{Cc}/u.test(value),
   })
 
-const opaque = () =>
+const opaque = (maxLength = 64) =>
   text({
     minLength: 1,
-    maxLength: 64,
+    maxLength,
     examples: ['0193a4c5-7b1e-7000-8000-000000000000'],
-    rule: 'must be 1 to 64 letters, digits, hyphens and underscores',
+    rule: `must be 1 to ${maxLength} letters, digits, hyphens and underscores`,
     obeys: (value) => /^[\w-]+$/.test(value),
   })
 
@@ -84,6 +84,22 @@ const release = closed({
       ...failure,
       entry: t.Optional(nullableIn(words(4096, 'x'), { examples: [null], description: 'The entry to blame' })),
       line: t.Optional(nullableIn(count(1), { examples: [null], description: 'Its number, from 1' })),
+    }),
+  ),
+})
+
+const certificate = closed({
+  site_id: idIn([7]),
+  certificate_id: idIn([3]),
+  state: choice(['requested', 'serving', 'key_missing']),
+  csr: t.Optional(
+    text({
+      minLength: 1,
+      maxLength: 65_536,
+      examples: ['MIIBBzCBrwIBADAA…'],
+      description: 'PKCS #10 (DER)',
+      rule: 'must be base64',
+      obeys: (value) => /^[A-Za-z0-9+/]+={0,2}$/.test(value),
     }),
   ),
 })
@@ -140,6 +156,10 @@ export const Report = closed({
   }),
   log_answers: t.Optional(t.Array(logAnswer, { maxItems: MOST_LOGS, examples: [[]] })),
   usage: t.Optional({ ...usage, examples: [{ id: '0193a4c5-7b1e-7000-8000-000000000000', hours: [] }] }),
+  certificates: t.Optional(t.Array(certificate, { maxItems: MOST_ENTRIES, examples: [[]] })),
+  challenges: t.Optional(
+    t.Array(closed({ site_id: idIn([7]), token: opaque(256) }), { maxItems: MOST_ENTRIES, examples: [[]] }),
+  ),
   sizes: t.Optional(
     t.Array(closed({ site_id: idIn([7]), bytes: count(1_048_576), files: count(120) }), {
       maxItems: MOST_ENTRIES,
@@ -158,6 +178,9 @@ export function toReport(body: typeof Report.static): NodeReport {
   for (const [index, { state, files, bytes, failure }] of body.releases.entries()) {
     if (state === 'failed' && !failure) throw lacks(`releases.${index}.failure`)
     if (state === 'ready' && (files === undefined || bytes === undefined)) throw lacks(`releases.${index}.files`)
+  }
+  for (const [index, { state, csr }] of (body.certificates ?? []).entries()) {
+    if (state === 'requested' && csr === undefined) throw lacks(`certificates.${index}.csr`)
   }
   return fromWire(body) as NodeReport
 }
