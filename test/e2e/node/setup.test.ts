@@ -1,5 +1,5 @@
 /** Preparing a machine as a node, again, and taking it back. */
-import { describe, expect } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeLayout } from '../../../src/agent/layout.ts'
@@ -250,6 +250,21 @@ esac
 })
 
 describe('the sandbox of the units', () => {
+  for (const [unit, exposure] of [
+    ['ncp-web.service', 2.7],
+    ['ncp-agent.service', 3],
+  ] as const) {
+    test.skipIf(!Bun.which('systemd-analyze'))(`leaves ${unit} an exposure of at most ${exposure} of 10`, () => {
+      const path = join(import.meta.dir, '../../../deploy', unit)
+      const command = ['systemd-analyze', 'security', '--offline=true', `--threshold=${exposure * 10}`, path]
+      const { exitCode, stdout, stderr } = Bun.spawnSync(command, { stdout: 'pipe', stderr: 'pipe' })
+      expect([exitCode, `${stdout}${stderr}`]).toEqual([
+        0,
+        expect.stringContaining(`level for ${unit}: ${exposure.toFixed(1)}`),
+      ])
+    })
+  }
+
   nodeTest('leaves nginx what it needs: to serve, to load its configuration again, and to open a new log', async () => {
     await using machine = await startNodeMachine()
     await setUp(machine, 'apply')
