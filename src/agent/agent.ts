@@ -8,17 +8,15 @@ import type { ArchiveSource, NodeLink } from '../node/protocol.ts'
 import { createReconciler, FULL_PASS_MS } from '../node/reconcile.ts'
 import { createReleases } from '../node/releases.ts'
 import { createAccounts } from './accounts.ts'
-import { ensureDirectory } from './directory.ts'
 import { download } from './download.ts'
 import { createNginxDriver } from './driver.ts'
 import { createGenerations } from './generations.ts'
 import { type NodeLayout, WEB_USER } from './layout.ts'
 import { createMemory } from './memory.ts'
 import { createNames } from './names.ts'
+import { ensureNodeTree } from './node-tree.ts'
 import { createProve } from './prove.ts'
 import { createReleaseFiles } from './release-files.ts'
-import { treeOf } from './setup/tree.ts'
-import { ensureStates } from './states.ts'
 import { createTrash, TRASH_MS } from './trash.ts'
 import { createTree } from './tree.ts'
 import { unpackAsUser } from './unpack.ts'
@@ -44,23 +42,11 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
   const accounts = createAccounts()
   const web = accounts.users.named(WEB_USER)
   if (!web) throw new Error(`there is no user ${WEB_USER}: run 'ncp node setup' first`)
-  const owner = (of: 'web' | undefined, id: number) => (of === 'web' ? id : 0)
 
-  /** What lies outside of sites. */
-  function ensureNode(webUid: number, webGid: number): void {
-    const mended = treeOf(layout).filter(
-      ({ path, mode, owner: user, group }) =>
-        // The view is of the mount that lies on it.
-        path !== layout.view &&
-        ensureDirectory({ path, mode, uid: owner(user, webUid), gid: owner(group, webGid) }) === 'mended',
-    )
-    if (mended.length > 0)
-      log.warn({ repaired: mended.map(({ path }) => path) }, 'directories of the node were put right')
-    ensureStates(layout, webGid)
-  }
-
-  ensureNode(web.id, web.gid)
-  const webServer = lstatSync(SYSTEMD, { throwIfNoEntry: false }) ? undefined : await startWebServer(layout, log)
+  ensureNodeTree(layout, web, log)
+  const webServer = lstatSync(SYSTEMD, { throwIfNoEntry: false })
+    ? undefined
+    : await startWebServer(layout, web.id, log)
   const tree = createTree(layout, web.id)
   const users = createUsers({ layout, accounts })
   const trash = createTrash(layout)
@@ -95,14 +81,18 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     durable: () => undefined,
     log,
   })
+
+  /** Everything, as it is on disk and as the panel wants it. */
+  const compareAll = async (): Promise<void> => {
+    ensureNodeTree(layout, web, log)
+    await reconciler.compareAll()
+  }
+
   reconciler.start()
   const stopTasks = startTasks([
     {
       everyMs: FULL_PASS_MS,
-      run: async () => {
-        ensureNode(web.id, web.gid)
-        await reconciler.compareAll()
-      },
+      run: compareAll,
       log,
       failure: 'sites were not compared with what they are to be',
     },
@@ -114,7 +104,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     },
   ])
   return {
-    compareAll: reconciler.compareAll,
+    compareAll,
     /** Ends what is under way. Where nothing else supervises the web server, it ends too. */
     stop: () => closeAll([stopTasks, reconciler.stop, () => webServer?.stop()]),
   }

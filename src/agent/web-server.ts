@@ -5,12 +5,13 @@ import { pause } from '../core/pause.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
 import type { NodeLayout } from './layout.ts'
-import { titleOf } from './processes.ts'
+import { processesOf, titleOf } from './processes.ts'
 
 const BACKOFF: Backoff = { firstDelayMs: 100, longestDelayMs: 60_000 }
 /** One that ran so long did not fail at its start. */
 const GOOD_RUN_MS = 10_000
 const LOOK_MS = 250
+const STEP_MS = 20
 /** Requests under way may end. */
 const PATIENCE_MS = 10_000
 const MAX_COMPLAINT = 4000
@@ -20,7 +21,8 @@ export type WebServer = { stop(): Promise<void> }
 
 type Running = { pid: number; exited: Promise<unknown> }
 
-export function startWebServer(layout: NodeLayout, log: Log): WebServer {
+/** @param webUid of its workers */
+export function startWebServer(layout: NodeLayout, webUid: number, log: Log): WebServer {
   const stopping = new AbortController()
   const running = run()
 
@@ -45,7 +47,16 @@ export function startWebServer(layout: NodeLayout, log: Log): WebServer {
     while (isWebServer(pid)) await Bun.sleep(LOOK_MS)
   }
 
-  function start(): Running {
+  /** A master that is killed leaves its workers to themselves, and they hold the ports. */
+  async function endWorkers(): Promise<void> {
+    for (let left = processesOf(webUid); left.length > 0; left = processesOf(webUid)) {
+      for (const { pid } of left) process.kill(pid, 'SIGKILL')
+      await Bun.sleep(STEP_MS)
+    }
+  }
+
+  async function start(): Promise<Running> {
+    await endWorkers()
     // One that was killed has left it, and nginx would not listen then.
     rmSync(layout.probeSocket, { force: true })
     const child = Bun.spawn(
@@ -63,7 +74,7 @@ export function startWebServer(layout: NodeLayout, log: Log): WebServer {
   async function run(): Promise<void> {
     for (let failures = 0; !stopping.signal.aborted; ) {
       const startedAt = performance.now()
-      const server = findRunning() ?? start()
+      const server = findRunning() ?? (await start())
       const stop = () => process.kill(server.pid, 'SIGQUIT')
       stopping.signal.addEventListener('abort', stop)
       await Promise.race([server.exited, whenAborted(stopping.signal)])
