@@ -96,6 +96,7 @@ export const rooms = [
   'account/me',
   'hosting/logs',
   'hosting/usage',
+  'hosting/events',
   'hosting/sites',
   'hosting/deployments',
   'hosting/certificates',

@@ -19,6 +19,10 @@ export const requestHeaders: Record<RequestHeader, { description: string; schema
       'Chosen by the client, such as a UUID. For 24 hours, repeating the request with the same key returns the first response and creates nothing; a different request with that key gets 409.',
     schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH + 2 },
   },
+  'Last-Event-ID': {
+    description: 'The id of the last event that the client has seen: the stream goes on after it',
+    schema: { type: 'string', minLength: 1, maxLength: 15, pattern: '^[0-9]{1,15}$' },
+  },
   'X-Content-SHA256': {
     description: 'The SHA-256 of the body, in hex: 422 if something else arrives',
     schema: { type: 'string', minLength: 64, maxLength: 64, pattern: '^[0-9A-Fa-f]{64}$' },

@@ -11,7 +11,7 @@ import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
 /** Headers that only some operations take; `docs/openapi.ts` describes them. */
-export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key' | 'X-Content-SHA256'
+export type RequestHeader = 'If-None-Match' | 'If-Match' | 'Idempotency-Key' | 'Last-Event-ID' | 'X-Content-SHA256'
 
 /** A body that is not JSON. */
 export type UploadedBody = { description: string; maxBytes: number }
@@ -44,6 +44,8 @@ type Description<Query, Params, Body> = {
   idempotent?: boolean
   /** Whether it changes a resource that can be read, and takes an If-Match. */
   takesIfMatch?: boolean
+  /** Whether it answers with server-sent events; `data` is then their text. */
+  stream?: boolean
   /** Errors besides those that every operation of its kind can give. */
   errors?: ErrorCode[]
 }
@@ -215,17 +217,19 @@ function describeInWords({ description }: AnyDescription, scope: Scope | null | 
 
 /** Only for the document: to check one header, Elysia would copy all headers of a request into an object. */
 function requestHeadersOf(operation: AnyDescription): RequestHeader[] {
-  const { paged = false, conditional = paged, idempotent, takesIfMatch, upload } = operation
+  const { paged = false, conditional = paged, idempotent, takesIfMatch, stream, upload } = operation
   return [
     ...(conditional ? (['If-None-Match'] as const) : []),
     ...(takesIfMatch ? (['If-Match'] as const) : []),
     ...(idempotent ? (['Idempotency-Key'] as const) : []),
+    ...(stream ? (['Last-Event-ID'] as const) : []),
     ...(upload === undefined ? [] : (['X-Content-SHA256'] as const)),
   ]
 }
 
-function success({ data, download, message = '', paged }: AnyDescription) {
+function success({ data, download, message = '', paged, stream }: AnyDescription) {
   if (download) return { ...download, content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } }
+  if (stream) return { description: 'Server-sent events', content: { 'text/event-stream': { schema: data } } }
   return {
     description: message === '' ? 'Success' : message,
     ...(paged && { 'x-paged': true }),

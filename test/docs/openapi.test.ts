@@ -60,6 +60,8 @@ type Document = {
 const hasPythonYaml = Bun.which('python3') !== null && Bun.spawnSync(['python3', '-c', 'import yaml']).success
 
 /** The operation whose body is no JSON. */
+/** Answers with server-sent events. */
+const STREAM = 'GET /api/v1/events/stream'
 const UPLOAD = 'POST /api/v1/sites/{id}/deployments'
 /** The one that answers with no JSON. */
 const DOWNLOAD = 'GET /api/v1/node/archives/{sha256}'
@@ -228,7 +230,7 @@ describe('the OpenAPI document', () => {
       expect(name).toMatch(/^([A-Z][a-z]+)+$/)
     }
     for (const [key, { operationId, requestBody, responses }] of operations) {
-      if (key === DOWNLOAD) continue
+      if (key === DOWNLOAD || key === STREAM) continue
       const name = operationId.charAt(0).toUpperCase() + operationId.slice(1)
       const [success] = Object.entries(responses).find(([status]) => status < '300') ?? []
       expect(responses[success ?? '']?.content?.['application/json']?.schema.$ref).toBe(
@@ -269,14 +271,15 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(read)).toEqual(document as object)
   })
 
-  test('uses only application/json, in every response and every body but an archive, uploaded or downloaded', () => {
+  test('uses only application/json, in every response but a stream and every body but an archive, uploaded or downloaded', () => {
     for (const [name, operation] of operations) {
       const responses = responsesOf(operation).filter(([status]) => status !== '304')
       const archive = name === DOWNLOAD ? responses.find(([status]) => status === '200')?.[1] : undefined
       const bodies = [operation.requestBody, ...responses.map(([, response]) => response)]
       for (const body of bodies.filter((body) => body !== undefined)) {
         const isArchive = body === archive || (name === UPLOAD && body === operation.requestBody)
-        const type = isArchive ? 'application/octet-stream' : 'application/json'
+        const isStream = name === STREAM && body === operation.responses['200']
+        const type = isArchive ? 'application/octet-stream' : isStream ? 'text/event-stream' : 'application/json'
         expect([name, Object.keys(body.content ?? {})]).toEqual([name, [type]])
       }
     }
@@ -368,7 +371,7 @@ describe('every operation', () => {
   })
 
   test('has an ETag, If-None-Match and an empty 304 exactly when it reads a resource or a list', () => {
-    const others = ['GET /api/v1/auth/me', 'GET /livez', 'GET /readyz', 'GET /api/v1/node/state', DOWNLOAD]
+    const others = ['GET /api/v1/auth/me', 'GET /livez', 'GET /readyz', 'GET /api/v1/node/state', DOWNLOAD, STREAM]
     for (const [name, operation] of operations) {
       const reads = name.startsWith('GET ') && !others.includes(name)
       const responses = new Map(responsesOf(operation))
@@ -400,7 +403,7 @@ describe('every operation', () => {
   test('returns every success and every error in the envelope', () => {
     for (const [name, operation] of operations) {
       for (const [status, { content }] of responsesOf(operation)) {
-        if (status === '304' || (name === DOWNLOAD && status === '200')) continue
+        if (status === '304' || ([DOWNLOAD, STREAM].includes(name) && status === '200')) continue
         const failed = status >= '400'
         const envelope = fields(jsonOf(content))
         expect([name, status, Object.keys(envelope)]).toEqual([name, status, ['data', 'error', 'message']])
@@ -480,7 +483,7 @@ describe('every response', () => {
   const answers = () =>
     operations.flatMap(([name, operation]) =>
       responsesOf(operation)
-        .filter(([status, { content }]) => content && !(name === DOWNLOAD && status === '200'))
+        .filter(([, { content }]) => content?.['application/json'])
         .flatMap(([status, { content }]) => [...walk(`${name} ${status}`, jsonOf(content))]),
     )
 

@@ -46,7 +46,7 @@ type Documented = {
   security?: object[]
   parameters?: Parameter[]
   requestBody?: { content: Body }
-  responses: Record<string, { content: Json }>
+  responses: Record<string, { content: Partial<Json> }>
 }
 type Json = { 'application/json': { schema: Schema } }
 type Body = Partial<Json> & { 'application/octet-stream'?: object }

@@ -176,6 +176,7 @@ describe('the document', () => {
       if (schema.items) yield* unnamed(schema.items, path)
     }
     expect(operations.flatMap(({ id, answers }) => answers.flatMap((schema) => [...unnamed(schema, id)]))).toEqual([
+      'listEvents.data.details',
       'listSiteEvents.data.details',
       'listOwnAuditLog.data.details',
       'listAuditLog.data.details',

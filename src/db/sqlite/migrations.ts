@@ -18,6 +18,7 @@ import nodesServe from '../../../drizzle/0015_nodes-serve.sql' with { type: 'tex
 import php from '../../../drizzle/0016_php.sql' with { type: 'text' }
 import nodesAsk from '../../../drizzle/0017_nodes-ask.sql' with { type: 'text' }
 import certificates from '../../../drizzle/0018_certificates.sql' with { type: 'text' }
+import events from '../../../drizzle/0019_events.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   { name: '0016_php', sql: php },
   { name: '0017_nodes-ask', sql: nodesAsk },
   { name: '0018_certificates', sql: certificates },
+  { name: '0019_events', sql: events },
 ]

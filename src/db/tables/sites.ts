@@ -1,4 +1,4 @@
-/** Sites, their names and events. Owner: features/hosting/sites. */
+/** Sites and their names. Owner: features/hosting/sites. */
 import { createdAt, flag, id, index, integer, table, text, uniqueIndex, updatedAt } from '../columns.ts'
 import { nodes } from './nodes.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -67,27 +67,5 @@ export const siteDomains = table(
   (table) => [
     uniqueIndex('site_domains_site_position').on(table.siteId, table.position),
     index('site_domains_reversed').on(table.reversed),
-  ],
-)
-
-/** What happened to a site, for people and for scripts that wait. */
-export const siteEvents = table(
-  'site_events',
-  {
-    id: id(),
-    siteId: integer('site_id')
-      .notNull()
-      .references(() => sites.id, { onDelete: 'cascade' }),
-    /** Such as `site.active`. */
-    kind: text().notNull(),
-    /** The generation of the site at that time. */
-    generation: integer().notNull(),
-    /** JSON, by kind. */
-    details: text().notNull(),
-    createdAt: createdAt(),
-  },
-  (table) => [
-    index('site_events_site').on(table.siteId, table.id),
-    index('site_events_created_at').on(table.createdAt),
   ],
 )

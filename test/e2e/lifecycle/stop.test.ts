@@ -107,3 +107,17 @@ test('data held only in memory is written: the last use of a key', async () => {
   expect(keys.data.find(({ id }) => id === created.data.id)?.last_used_at).toBeString()
   expect(await next.stop()).toBe(0)
 })
+
+test('SIGTERM ends an open stream of events, which has been silent for longer than a connection may be', async () => {
+  const panel = await here.serve(['--no-tls'])
+  const { token } = (await panel.login('admin@localhost', here.adminPassword())).data
+  const response = await panel.request('/api/v1/events/stream', { headers: { authorization: `Bearer ${token}` } })
+  const reader = (response.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  // A comment every ten seconds; after fifteen without a byte the listener would have closed the connection.
+  while (text.split(':\n\n').length < 3) text += (await reader.read()).value
+  panel.signal('SIGTERM')
+  for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value
+  expect(text).toMatch(/event: end\ndata: \{"reason":"stopping",.*\}\n\n$/)
+  expect(await panel.ended()).toBe(0)
+})

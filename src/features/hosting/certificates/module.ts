@@ -4,8 +4,8 @@ import type { Platform } from '../../../platform.ts'
 import { createSiteOrder } from '../../../tls/acme/site-order.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { RecordEvent } from '../events/events.ts'
 import { createSiteAccess } from '../site-access.ts'
-import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { createAdvance } from './advance.ts'
@@ -21,7 +21,7 @@ export type CertificatesNeeds = Platform & {
   writeAs: WriteAs
   subscriptionScope: SubscriptionScope
   serving: Serving
-  recordSiteEvent: RecordEvent
+  recordEvent: RecordEvent
 }
 
 /** Where authorities ask (RFC 8555 §8.3). */
@@ -29,7 +29,7 @@ const HTTP_PORT = 80
 
 export function certificatesModule(needs: CertificatesNeeds) {
   const { config, paths, store, clock, log, commits, network, outbound, writeAs, serving } = needs
-  const { recordSiteEvent: recordEvent } = needs
+  const { recordEvent } = needs
   const challenges = createChallenges({ store, writeAs, commits, clock })
   const checkNames = createCheckNames({ challenges, reach: outbound, port: network.httpPort ?? HTTP_PORT })
   const authority = createSiteOrder({

@@ -4,8 +4,8 @@ import type { Platform } from '../../../platform.ts'
 import { diskSpace } from '../../../system/disk-space.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { RecordEvent } from '../events/events.ts'
 import { createSiteAccess } from '../site-access.ts'
-import type { RecordEvent } from '../sites/events.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import type { WaitUntilObserved } from '../wait.ts'
@@ -21,7 +21,7 @@ export type DeploymentsNeeds = Platform & {
   writeAs: WriteAs
   subscriptionScope: SubscriptionScope
   serving: Serving
-  recordSiteEvent: RecordEvent
+  recordEvent: RecordEvent
   readAs: ReadAs
   waitUntilObserved: WaitUntilObserved
 }
@@ -30,7 +30,7 @@ const HOUR_MS = 60 * 60 * 1000
 
 export function deploymentsModule(needs: DeploymentsNeeds) {
   const { store, clock, paths, config, storageLog, audit, writeAs, readAs } = needs
-  const { subscriptionScope, serving, recordSiteEvent, waitUntilObserved } = needs
+  const { subscriptionScope, serving, recordEvent, waitUntilObserved } = needs
   const archives = createArchives(paths.siteArchives)
   const room = createUploadRoom({
     limits: LIMITS,
@@ -45,7 +45,7 @@ export function deploymentsModule(needs: DeploymentsNeeds) {
     waitUntilObserved,
     siteAccess: createSiteAccess(subscriptionScope),
     serving,
-    recordEvent: recordSiteEvent,
+    recordEvent,
     archives,
     room,
     limits: LIMITS,

@@ -1,6 +1,4 @@
 /** Sites: the domains that a subscription serves. */
-import { panelItself } from '../../../core/actor.ts'
-import { nextTurn } from '../../../core/next-turn.ts'
 import type { Module } from '../../../module.ts'
 import type { NodeId } from '../../../node/desired-states.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
@@ -9,14 +7,13 @@ import type { Platform } from '../../../platform.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { Placement } from '../../operation/nodes/placement.ts'
+import type { RecordEvent } from '../events/events.ts'
 import { createSiteAccess } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { refreshTls } from '../tls/summary.ts'
 import { createWaitUntilObserved } from '../wait.ts'
 import { readDesired } from './desired.ts'
 import { createReadTls } from './desired-tls.ts'
-import { siteEventRoutes } from './event-routes.ts'
-import { pruneEvents, recordEvent } from './events.ts'
 import { createLocalLink } from './link.ts'
 import { createTakeReport, type TakeUsage } from './observed.ts'
 import { siteRoutes } from './routes.ts'
@@ -31,17 +28,14 @@ export type SitesNeeds = Platform & {
   takeUsage: TakeUsage
   placement: Placement
   logRequests: LogRequests
+  recordEvent: RecordEvent
 }
-
-const HOUR_MS = 60 * 60 * 1000
 
 export function sitesModule(needs: SitesNeeds) {
   const {
     config,
     store,
     clock,
-    deletableBefore,
-    storageLog,
     pages,
     audit,
     writeAs,
@@ -49,6 +43,7 @@ export function sitesModule(needs: SitesNeeds) {
     commits,
     secretBox,
     subscriptionScope,
+    recordEvent,
     takeUsage,
     placement,
     logRequests,
@@ -62,16 +57,12 @@ export function sitesModule(needs: SitesNeeds) {
     writeAs,
     readAs,
     waitUntilObserved,
+    recordEvent,
     scope: subscriptionScope,
     siteAccess: createSiteAccess(subscriptionScope),
     serving,
     phpVersionsOf: placement.phpVersionsOf,
   })
-
-  async function pruneAll(stopping: AbortSignal): Promise<void> {
-    const pruneSome = () => writeAs(panelItself, (tx) => pruneEvents(tx, deletableBefore()))
-    while (!stopping.aborted && (await pruneSome()) > 0) await nextTurn()
-  }
 
   const readTls = createReadTls({ secretBox, clock })
   async function readDesiredOf(nodeId: NodeId, revision: number): Promise<DesiredChanges> {
@@ -80,13 +71,12 @@ export function sitesModule(needs: SitesNeeds) {
     return asked.length === 0 ? changes : { ...changes, logRequests: asked }
   }
 
-  const takeReport = createTakeReport({ writeAs, clock, takeUsage, logRequests })
+  const takeReport = createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRequests })
 
   return {
     services: {
       sites,
       serving,
-      recordSiteEvent: recordEvent,
       /** One for all of hosting/: so many requests wait at a time in all. */
       waitUntilObserved,
       refreshTls,
@@ -96,10 +86,6 @@ export function sitesModule(needs: SitesNeeds) {
       /** For the node in this process. */
       localLink: createLocalLink({ store, commits, readDesired: readDesiredOf, takeReport }),
     },
-    routes: ({ guard, answerOnce }) => [
-      siteRoutes({ guard, sites, serving, pages, answerOnce }),
-      siteEventRoutes({ guard, sites }),
-    ],
-    tasks: [{ everyMs: HOUR_MS, run: pruneAll, log: storageLog, failure: 'old events of sites not deleted' }],
+    routes: ({ guard, answerOnce }) => [siteRoutes({ guard, sites, serving, pages, answerOnce })],
   } satisfies Module
 }

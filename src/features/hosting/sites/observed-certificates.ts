@@ -4,9 +4,9 @@ import type { Queries } from '../../../db/store.ts'
 import { certificateChallenges, certificateNames, certificates, certificateWork, sites } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { CertificateReport } from '../../../node/protocol.ts'
+import type { RecordEvent } from '../events/events.ts'
 import { namesOf } from '../tls/rows.ts'
 import { refreshTls } from '../tls/summary.ts'
-import { recordEvent } from './events.ts'
 
 type SiteRow = typeof sites.$inferSelect
 type CertificateRow = typeof certificates.$inferSelect
@@ -25,6 +25,7 @@ export async function takeCertificate(
   nodeId: NodeId,
   report: CertificateReport,
   now: number,
+  recordEvent: RecordEvent,
 ): Promise<boolean> {
   const site = await siteOn(tx, nodeId, report.siteId)
   if (!site) return false
@@ -33,7 +34,7 @@ export async function takeCertificate(
   if (!row) return false
   if (report.state === 'requested') await takeRequest(tx, row, report.csr)
   else if (row.chain === null) return false
-  else if (report.state === 'serving') await takeServed(tx, site, row, now)
+  else if (report.state === 'serving') await takeServed(tx, site, row, now, recordEvent)
   else if (row.source === 'acme') await takeLostKey(tx, site, row, now)
   return true
 }
@@ -63,7 +64,13 @@ async function takeRequest(tx: Queries, { id, csr, chain }: CertificateRow, repo
   await tx.update(certificates).set({ csr: reported }).where(eq(certificates.id, id))
 }
 
-async function takeServed(tx: Queries, site: SiteRow, row: CertificateRow, now: number): Promise<void> {
+async function takeServed(
+  tx: Queries,
+  site: SiteRow,
+  row: CertificateRow,
+  now: number,
+  recordEvent: RecordEvent,
+): Promise<void> {
   if (row.isServed) return
   await tx.update(certificates).set({ isServed: true }).where(eq(certificates.id, row.id))
   await refreshTls(tx, site.id, now)

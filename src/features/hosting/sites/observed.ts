@@ -10,7 +10,7 @@ import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
 import type { Failure, NodeReport, ReleaseReport, SiteReport, SiteSize, UsageBatch } from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
-import { type EventKind, recordEvent } from './events.ts'
+import type { EventKind, RecordEvent } from '../events/events.ts'
 import { takeCertificate, takeChallenge } from './observed-certificates.ts'
 import { forgetOldDeployments } from './old-deployments.ts'
 
@@ -32,9 +32,15 @@ export type TakeUsage = (nodeId: NodeId, batch: UsageBatch, write?: Write) => Pr
 
 export type TakeReport = ReturnType<typeof createTakeReport>
 
-export type TakeReportOptions = { writeAs: WriteAs; clock: Clock; takeUsage: TakeUsage; logRequests: LogRequests }
+export type TakeReportOptions = {
+  writeAs: WriteAs
+  clock: Clock
+  recordEvent: RecordEvent
+  takeUsage: TakeUsage
+  logRequests: LogRequests
+}
 
-export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: TakeReportOptions) {
+export function createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRequests }: TakeReportOptions) {
   /** @param take returns false for what is ignored. @returns how many were */
   async function inBatches<T>(
     write: Write,
@@ -63,7 +69,7 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
     }
     if (row.subscriptionId !== report.subscriptionId || report.generation > row.generation) return false
     if (report.state === 'removed') {
-      if (row.isDeleting) await remove(tx, report)
+      if (row.isDeleting) await remove(tx, row)
       return row.isDeleting
     }
     // Late, and no mistake of the node.
@@ -85,7 +91,7 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
       .set({ observed: report.state, observedGeneration: report.generation, failure, documentRoot })
       .where(eq(sites.id, id))
     if (!isNew) return
-    const site = { id, generation: report.generation }
+    const site = { id, subscriptionId: row.subscriptionId, generation: report.generation }
     await recordEvent(tx, {
       site,
       kind: eventOf[report.state],
@@ -116,12 +122,16 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
     await recordEvent(tx, { site, kind: 'deployment.active', details, at: clock.now() })
   }
 
-  async function remove(tx: Queries, report: SiteReport): Promise<void> {
-    await tx.delete(sites).where(eq(sites.id, report.siteId))
-    await confirmRemoved(tx, report)
+  async function remove(tx: Queries, site: SiteRow): Promise<void> {
+    await tx.delete(sites).where(eq(sites.id, site.id))
+    await recordEvent(tx, { site, kind: 'site.deleted', at: clock.now() })
+    await confirmRemoved(tx, { subscriptionId: site.subscriptionId, siteId: site.id })
   }
 
-  async function confirmRemoved(tx: Queries, { subscriptionId, siteId }: SiteReport): Promise<void> {
+  async function confirmRemoved(
+    tx: Queries,
+    { subscriptionId, siteId }: Pick<SiteReport, 'subscriptionId' | 'siteId'>,
+  ): Promise<void> {
     await desired.confirmSiteRemoved(tx, subscriptionId, siteId)
   }
 
@@ -200,7 +210,7 @@ export function createTakeReport({ writeAs, clock, takeUsage, logRequests }: Tak
     ignored += await inBatches(write, report.releases, (tx, one) => takeRelease(tx, nodeId, one))
     ignored += await inBatches(write, report.challenges ?? [], (tx, one) => takeChallenge(tx, nodeId, one))
     ignored += await inBatches(write, report.certificates ?? [], (tx, one) =>
-      takeCertificate(tx, nodeId, one, clock.now()),
+      takeCertificate(tx, nodeId, one, clock.now(), recordEvent),
     )
     ignored += await inBatches(write, report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
     ignored += await inBatches(write, report.sizes ?? [], (tx, one) => takeSize(tx, nodeId, one))

@@ -13,11 +13,11 @@ import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { PhpSettings } from '../../../node/php.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
+import type { RecordEvent } from '../events/events.ts'
 import type { SiteAccess, SiteRef, SiteRow } from '../site-access.ts'
 import type { Subscription, SubscriptionScope } from '../subscriptions/scope.ts'
 import { isChanging, type WaitUntilObserved } from '../wait.ts'
 import { isDeploying, isUnseen } from './deployed.ts'
-import { listEvents, recordEvent, type SiteEvent } from './events.ts'
 import { requireActive, requireRoom } from './limit.ts'
 import { listSites } from './list.ts'
 import { gatherNames, insertDomains, nameChanges, normalizeNames, type SiteNames } from './names.ts'
@@ -67,6 +67,7 @@ export type SitesOptions = {
   waitUntilObserved: WaitUntilObserved
   scope: SubscriptionScope
   siteAccess: SiteAccess
+  recordEvent: RecordEvent
   serving: Serving
   /** The versions of PHP that a node has, the newest first. */
   phpVersionsOf(queries: Queries, nodeId: NodeId): Promise<readonly string[]>
@@ -75,7 +76,8 @@ export type SitesOptions = {
 export type Sites = ReturnType<typeof createSites>
 
 export function createSites(options: SitesOptions) {
-  const { store, clock, audit, writeAs, readAs, waitUntilObserved, scope, siteAccess, serving, phpVersionsOf } = options
+  const { store, clock, audit, writeAs, readAs, waitUntilObserved, scope, siteAccess, recordEvent, serving } = options
+  const { phpVersionsOf } = options
 
   /** @throws AppError `not_found`, `forbidden` for another customer's or one outside the key's subscription */
   async function findVisible(caller: Caller, ref: SiteRef, queries: Queries) {
@@ -149,12 +151,6 @@ export function createSites(options: SitesOptions) {
           }),
         patienceMs,
       ),
-
-    /** What happened to a site, the oldest first. @throws AppError `not_found`, `forbidden` for another customer's */
-    async listEvents(caller: Caller, ref: SiteRef, page: PageRequest): Promise<Page<SiteEvent>> {
-      const { site } = await findVisible(caller, ref, store.read)
-      return listEvents(store, site.id, page)
-    },
 
     /** @throws AppError `not_found`, `forbidden` if the caller may not see the subscription */
     async requireSubscription(caller: Caller, subscriptionId: number): Promise<void> {
@@ -271,11 +267,11 @@ export function createSites(options: SitesOptions) {
         const { id, subscriptionId, domain } = site
         const now = clock.now()
         const change = { isDeleting: true, generation: site.generation + 1, updatedAt: now }
-        if (await isUnseen(tx, site)) await tx.delete(sites).where(eq(sites.id, id))
-        else {
-          await tx.update(sites).set(change).where(eq(sites.id, id))
-          await recordEvent(tx, { site: { ...site, ...change }, kind: 'site.deleting', at: now })
-        }
+        const isGone = await isUnseen(tx, site)
+        if (isGone) await tx.delete(sites).where(eq(sites.id, id))
+        else await tx.update(sites).set(change).where(eq(sites.id, id))
+        const kind = isGone ? 'site.deleted' : 'site.deleting'
+        await recordEvent(tx, { site: { ...site, ...change }, kind, at: now })
         await desired.announce(tx, subscriptionId)
         await audit(tx, caller, {
           action: 'site.delete',

@@ -212,7 +212,7 @@ describe('the desired state of a node', () => {
 test('events are kept for 30 days', async () => {
   const site = await create()
   const prune = async () => {
-    const task = panel.services.tasks.find(({ failure }) => failure === 'old events of sites not deleted')
+    const task = panel.services.tasks.find(({ failure }) => failure === 'old events not deleted')
     await task?.run(new AbortController().signal)
     ada.token = await panel.login(ada.email)
     return (await eventsOf(site)).map(({ kind }) => kind)
