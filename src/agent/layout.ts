@@ -59,6 +59,10 @@ export function nodeLayout(root = '/') {
 
     /** root 0755: the panel's own settings may be here too. */
     settings,
+    /** Where the panel is. root 0600 */
+    enrolment: join(settings, 'node.json'),
+    /** What proves this node to its panel. root 0600 */
+    nodeToken: join(settings, 'node-token'),
     /** root 0700 */
     webSettings: join(settings, 'nginx'),
     webConfiguration: join(settings, 'nginx/nginx.conf'),
