@@ -4,11 +4,11 @@ import { docsRoutes } from './docs/routes.ts'
 import { wellKnownRoutes } from './docs/well-known.ts'
 import { createCors, variesByOrigin } from './http/cors.ts'
 import { createErrors } from './http/errors.ts'
-import { gate } from './http/gate.ts'
+import { type GateOptions, gate } from './http/gate.ts'
 import { createGuard } from './http/guard.ts'
 import { createResponseHeaders, strictTransport } from './http/headers.ts'
 import { createAnswerOnce } from './http/idempotency/answer-once.ts'
-import { createNodeGuard } from './http/node-guard.ts'
+import { createNodeGuard, isForNodes } from './http/node-guard.ts'
 import { createObserver } from './http/observer.ts'
 import { handOver } from './http/request-context.ts'
 import { createRouteTable } from './http/route-table.ts'
@@ -50,27 +50,36 @@ export function createApp(
   // The route: its guard asks who calls, its schemas what is sent, its service answers.
   const router = new Elysia(strict).use(errors.hook).use(handOver).use(described).use(docs).use(web)
 
+  // Before routing: request id, address, credential, rate limit, the headers of every response, and 401 without a credential.
+  const options: GateOptions = {
+    limiter,
+    policies,
+    peerAddress,
+    clientAddress,
+    authenticate: credentials.authenticate,
+    authenticateNode: nodeCredentials.authenticate,
+    version: panel.store.version,
+    clock,
+    newResponseHeaders: createResponseHeaders({ ...strictTransport(config), ...(cors && variesByOrigin) }),
+    cors,
+    routeOf,
+    route: router.fetch,
+    requireWritable: panel.store.requireWritable,
+    durable: panel.store.durable,
+    refuse: errors.refuse,
+    // At the end: what became of the request, for log and metrics.
+    observe: createObserver({ log, count: panel.requests.count }),
+  }
+
   return {
     routes: router.routes,
-    // Before routing: request id, address, credential, rate limit, the headers of every response, and 401 without a credential.
-    fetch: gate({
-      limiter,
-      policies,
-      peerAddress,
-      clientAddress,
-      authenticate: credentials.authenticate,
-      authenticateNode: nodeCredentials.authenticate,
-      version: panel.store.version,
-      clock,
-      newResponseHeaders: createResponseHeaders({ ...strictTransport(config), ...(cors && variesByOrigin) }),
-      cors,
-      routeOf,
-      route: router.fetch,
-      requireWritable: panel.store.requireWritable,
-      durable: panel.store.durable,
-      refuse: errors.refuse,
-      // At the end: what became of the request, for log and metrics.
-      observe: createObserver({ log, count: panel.requests.count }),
+    fetch: gate(options),
+    /** For a socket without addresses: only the routes for nodes are there, and their limit goes by node. */
+    fetchForNodes: gate({
+      ...options,
+      peerAddress: () => undefined,
+      cors: undefined,
+      serves: (route) => route !== undefined && isForNodes(route),
     }),
   }
 }

@@ -41,6 +41,8 @@ export const dataNames = {
   siteTrash: 'sites/.trash',
   /** The access logs of the sites that the panel itself serves, a directory a site. */
   siteLogs: 'sites/logs',
+  /** Where a node on the same machine reaches the panel. */
+  nodeSocket: 'node.sock',
   /** See `node/epoch.ts`. */
   nodeEpoch: 'node-epoch',
   /** The private keys of sites' certificates, a directory a site. */

@@ -9,10 +9,12 @@ import { systemClock } from '../core/clock.ts'
 import { codeOf } from '../core/error-code.ts'
 import { localHost } from '../core/loopback.ts'
 import type { SiteListeners } from '../features/hosting/embedded/module.ts'
+import type { Fetch } from '../http/gate.ts'
 import { endWithoutDisk } from '../lifecycle/lost-disk.ts'
 import { startMetrics } from '../lifecycle/metrics.ts'
+import { openNodeSocket } from '../lifecycle/node-socket.ts'
 import { supervise } from '../lifecycle/supervise.ts'
-import { together } from '../lifecycle/together.ts'
+import { type Stoppable, together } from '../lifecycle/together.ts'
 import { warnOfSpace } from '../lifecycle/warn-of-space.ts'
 import { openPanel, type Panel } from '../panel.ts'
 import { exitAtOnce } from '../system/exit.ts'
@@ -49,6 +51,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   const { log, sink } = openLog(config)
   let listener: Listener | undefined
   let sitesListener: SiteListeners | undefined
+  let nodeSocket: Stoppable | undefined
   const lostDisk = Promise.withResolvers<void>()
   const exitWithoutDisk = () => {
     sink.flush()
@@ -62,7 +65,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
   })
   void lostDisk.promise.then(() =>
     endWithoutDisk({
-      listener: together(listener, sitesListener),
+      listener: together(listener, sitesListener, nodeSocket),
       announce: () => panel.readiness.set(false),
       exit: exitWithoutDisk,
     }),
@@ -77,7 +80,9 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     const certificate = await certificateOf(config, systemClock)
     panel.certificate.set(certificate)
     const metrics = startMetrics(panel)
-    listener = open(panel, certificate)
+    const opened = open(panel, certificate)
+    listener = opened.listener
+    nodeSocket = openNodeSocket(opened.fetchForNodes, panel.paths.nodeSocket, log)
     sitesListener = await openSites(panel, demo)
     panel.certificates.start()
     panel.readiness.set(true)
@@ -85,7 +90,7 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     await supervise({
       panel,
       listener,
-      sitesListener,
+      others: together(sitesListener, nodeSocket),
       certificate,
       origin,
       readConfig,
@@ -108,13 +113,13 @@ async function serve(readConfig: () => Promise<Config>, demo: boolean): Promise<
     }
     if (credentials) print(credentials.curl({ origin, certificate: certificate?.path, sitesPort: sitesListener?.port }))
   } catch (error) {
-    await together(listener, sitesListener).cut()
+    await together(listener, sitesListener, nodeSocket).cut()
     await panel.close()
     throw error
   }
 }
 
-function open(panel: Panel, certificate: Certificate | undefined): Listener {
+function open(panel: Panel, certificate: Certificate | undefined): { listener: Listener; fetchForNodes: Fetch } {
   const { host, port } = panel.config
   let listener: Listener | undefined
   const app = createApp(
@@ -129,7 +134,7 @@ function open(panel: Panel, certificate: Certificate | undefined): Listener {
       tls: certificate,
       handsOver: uses(panel.config, 'port-handover'),
     })
-    return listener
+    return { listener, fetchForNodes: app.fetchForNodes }
   } catch (error) {
     throw listenError(error, host, port, labelOf(panel.config, 'host'))
   }

@@ -30,6 +30,7 @@ const UNAVAILABLE = catalogue.unavailable.status
 
 /** Made once: most of an error's cost is its stack, and a flood of requests should not cost us stacks. */
 const rateLimited = new AppError('rate_limited')
+const notServed = new AppError('not_found', 'This socket serves nodes alone')
 
 export type GateOptions = {
   limiter: Limiter
@@ -47,6 +48,8 @@ export type GateOptions = {
   newResponseHeaders: NewResponseHeaders
   /** Undefined if pages of other origins may not call. */
   cors: Cors | undefined
+  /** Whether the listener serves this route; undefined where it serves all. */
+  serves?(route: Route | undefined): boolean
   /** Looks up what is known of a path; undefined for an unknown one. */
   routeOf(path: string): Route | undefined
   /** Routes the request. */
@@ -107,6 +110,7 @@ export function gate(options: GateOptions): Fetch {
 
   function pass(context: RequestContext): Awaitable<Response> {
     const { group } = context.client
+    if (options.serves && !options.serves(context.route)) throw notServed
     if (cors?.isPreflight(context.request)) {
       return admit(context, limit(context, policies.preflight, group), cors.answerPreflight)
     }

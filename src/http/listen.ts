@@ -13,6 +13,8 @@ export type ListenOptions = {
   /** Undefined listens on every address, IPv6 and IPv4. */
   host: string | undefined
   port: number
+  /** Listens on a socket in the file system instead, at this path. */
+  unix?: string
   /** Undefined serves plain HTTP, behind a proxy. */
   tls: Tls | TlsByName | undefined
   /** Whether to share a port on which this process already listens: see `system/shared-port.ts`. */
@@ -43,7 +45,7 @@ export const IDLE_TIMEOUT_SECONDS = 15
 /** @throws Error when the port is taken or the certificate is unusable */
 export function listen(
   fetch: (request: Request) => Response | Promise<Response>,
-  { host, port, tls, reusePort = false, error = lastResort }: ListenOptions,
+  { host, port, unix, tls, reusePort = false, error = lastResort }: ListenOptions,
 ): Bun.Server<undefined> {
   const options = {
     port,
@@ -56,6 +58,9 @@ export function listen(
     error,
     ...(tls && { tls: [tls].flat().map((one) => ({ ...one, ciphers: CIPHERS, minVersion: TLS_1_2 })) }),
   }
+  // Without a port, and without an idle time, which such a socket does not have.
+  if (unix !== undefined)
+    return Bun.serve({ unix, fetch, development: false, maxRequestBodySize: MAX_REQUEST_BODY_BYTES, error })
   if (host !== undefined) return Bun.serve({ ...options, hostname: host })
   try {
     return Bun.serve({ ...options, hostname: '::' })

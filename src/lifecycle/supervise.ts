@@ -22,8 +22,8 @@ import { type Stoppable, together } from './together.ts'
 export type SuperviseOptions = {
   panel: Panel
   listener: Listener
-  /** Where sites are served; undefined where they are not. */
-  sitesListener: Stoppable | undefined
+  /** Where sites are served, and where a node on this machine asks. */
+  others: Stoppable
   /** The one that is served; undefined over plain HTTP. */
   certificate: Certificate | undefined
   /** Under which a client on this machine reaches the panel. */
@@ -43,7 +43,7 @@ export type SuperviseOptions = {
  * @throws Error when the panel doesn't answer itself
  */
 export async function supervise(options: SuperviseOptions): Promise<void> {
-  const { panel, listener, sitesListener, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
+  const { panel, listener, others, certificate, origin, readConfig, log, reopenLog, exitWithoutDisk } = options
   const { config, clock } = panel
   const status = `serving on ${origin}`
   const { notifySocket, watchdogMs } = readServiceManager()
@@ -85,7 +85,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
     },
   })
   const stop = createStop({
-    listener: together(listener, sitesListener),
+    listener: together(listener, others),
     announce() {
       panel.readiness.set(false)
       panel.commits.stop()

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { operator } from '../../src/core/actor.ts'
 import { listen } from '../../src/http/listen.ts'
+import { openNodeSocket } from '../../src/lifecycle/node-socket.ts'
 import type { RequestLog } from '../../src/log/log.ts'
 import { openPanel } from '../../src/panel.ts'
 import type { Network } from '../../src/platform.ts'
@@ -99,6 +100,7 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
     (request) => server?.requestIP(request)?.address,
     (request, seconds) => server?.timeout(request, seconds),
   )
+  const nodeSocket = openNodeSocket(app.fetchForNodes, services.paths.nodeSocket, log)
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
   const sites = config.sitesPort === 0 || network.httpPort !== undefined ? await services.embedded.start() : undefined
   if (sites) services.certificates.start()
@@ -232,6 +234,7 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
 
     async stop(): Promise<void> {
       await server?.stop(true)
+      await nodeSocket?.cut()
       await services.close()
       if (overrides.data === undefined) rmSync(data, { recursive: true, force: true })
     },

@@ -16,9 +16,10 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
 
 /**
  * What speaks to other servers besides the mailer: each of them checks where it goes. The doctor asks the public URL of its
- * own panel, and the agent of a node its own web server, through a Unix socket.
+ * own panel; the agent of a node asks its own web server, through a Unix socket, and the panel that its operator has named.
  */
 const OUTBOUND = [
+  'src/agent/panel-client.ts',
   'src/agent/prove.ts',
   'src/cli/doctor/public-url.ts',
   'src/http/outbound.ts',
