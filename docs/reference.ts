@@ -2,10 +2,12 @@
 import { join } from 'node:path'
 import { schema } from '../src/config/schema.ts'
 import { fileKeyOf, type Setting } from '../src/config/setting.ts'
+import { PHP_DIRECTIVES, type PhpDirective } from '../src/node/php.ts'
 
 /** The pages by their path in the repository. */
 export const pages: Record<string, () => string> = {
   'docs/operations/settings.md': settings,
+  'docs/php-directives.md': phpDirectives,
 }
 
 function settings(): string {
@@ -23,6 +25,33 @@ Made from \`src/config/schema.ts\`. How they work together is in [configuration]
 |---|---|---|---|---|
 ${rows.join('\n')}
 `
+}
+
+function phpDirectives(): string {
+  const rows = Object.entries(PHP_DIRECTIVES).map(([name, directive]) => `| \`${name}\` | ${takenBy(directive)} |`)
+  return `# PHP directives of a site
+
+Made from \`src/node/php.ts\`. What they are for is in [PHP](php.md), and in the manual of PHP.
+
+| in \`php_settings\` | takes |
+|---|---|
+${rows.join('\n')}
+`
+}
+
+function takenBy(directive: PhpDirective): string {
+  switch (directive.type) {
+    case 'flag':
+      return '`true` or `false`'
+    case 'integer':
+      return `an integer from ${directive.minimum} to ${directive.maximum}`
+    case 'size':
+      return `a size from \`"${directive.minimum}M"\` to \`"${directive.maximum}M"\``
+    case 'choice':
+      return directive.values.map((value) => `\`"${value}"\``).join(', ')
+    case 'text':
+      return `${directive.rule.replace('must be ', '')}: \`"${directive.example}"\``
+  }
 }
 
 function shown(value: unknown): string {

@@ -8,6 +8,7 @@ import type { ArchiveSource, NodeLink } from '../node/protocol.ts'
 import { createReconciler, FULL_PASS_MS } from '../node/reconcile.ts'
 import { createReleases } from '../node/releases.ts'
 import { createAccounts } from './accounts.ts'
+import { wrongField } from './checks.ts'
 import { download } from './download.ts'
 import { createNginxDriver } from './driver.ts'
 import { createGenerations } from './generations.ts'
@@ -15,6 +16,7 @@ import { type NodeLayout, WEB_USER } from './layout.ts'
 import { createMemory } from './memory.ts'
 import { createNames } from './names.ts'
 import { ensureNodeTree } from './node-tree.ts'
+import { createPhp, PHP_LOOK_MS } from './php/php.ts'
 import { createProve } from './prove.ts'
 import { createReleaseFiles } from './release-files.ts'
 import { createTrash, TRASH_MS } from './trash.ts'
@@ -60,6 +62,13 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     unpack: (archive, release, { subscriptionId }, signal) =>
       unpackAsUser({ subscriptionId, archive, release, signal }),
   })
+  const php = await createPhp({
+    layout,
+    webGid: web.gid,
+    isRight: (subscription, site) => wrongField(subscription, site) === undefined,
+    clock,
+    log,
+  })
   const driver = createNginxDriver({
     layout,
     view: viewOf(layout),
@@ -71,6 +80,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     files,
     trash,
     prove: createProve(layout),
+    php,
     clock,
     log,
   })
@@ -85,10 +95,12 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
   /** Everything, as it is on disk and as the panel wants it. */
   const compareAll = async (): Promise<void> => {
     ensureNodeTree(layout, web, log)
+    await php.versions()
     await reconciler.compareAll()
   }
 
   reconciler.start()
+
   const stopTasks = startTasks([
     {
       everyMs: FULL_PASS_MS,
@@ -96,6 +108,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
       log,
       failure: 'sites were not compared with what they are to be',
     },
+    { everyMs: PHP_LOOK_MS, run: php.look, log, failure: 'PHP of customers was not looked after' },
     {
       everyMs: HOUR_MS,
       run: (stopping) => trash.empty(clock.now() - TRASH_MS, stopping),
@@ -104,8 +117,11 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     },
   ])
   return {
+    /** Puts right what someone else has changed. */
     compareAll,
+    /** The versions of PHP that are installed, the newest first. */
+    phpVersions: php.versions,
     /** Ends what is under way. Where nothing else supervises the web server, it ends too. */
-    stop: () => closeAll([stopTasks, reconciler.stop, () => webServer?.stop()]),
+    stop: () => closeAll([stopTasks, reconciler.stop, php.stop, () => webServer?.stop()]),
   }
 }

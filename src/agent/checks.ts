@@ -1,5 +1,6 @@
 /** What the agent believes of the desired state. The panel is the less trusted side: no field gets into a path unchecked. */
 import type { DesiredRelease, DesiredSite, DesiredSubscription } from '../node/protocol.ts'
+import { arePhpLimits, isSitePhp } from './php/checks.ts'
 
 /** So that a uid fits into 31 bits, whatever is added. */
 const MAX_ID = 2_000_000_000
@@ -47,6 +48,7 @@ export function requireIds(subscriptionId: unknown, siteId?: unknown): void {
 /** @returns the name of a field that no panel of ours sends so; undefined when all are right */
 export function wrongField(subscription: DesiredSubscription, site: DesiredSite): string | undefined {
   if (!isId(subscription.id)) return 'subscription'
+  if (!arePhpLimits(subscription.php)) return 'PHP of the subscription'
   if (!isOneOf(subscription.state, 'active', 'suspended', 'deleting')) return 'state of the subscription'
   const { release, phpVersion } = site
   const rules: Record<string, boolean> = {
@@ -56,6 +58,7 @@ export function wrongField(subscription: DesiredSubscription, site: DesiredSite)
     names: isListOf(site.names, MAX_NAMES, isDomain) && site.names.length > 0,
     kind: isOneOf(site.kind, 'static', 'php'),
     phpVersion: phpVersion === null || (isText(phpVersion) && VERSION.test(phpVersion)),
+    php: isSitePhp(site.php),
     spa: typeof site.spa === 'boolean',
     publicDir: isDirectory(site.publicDir),
     release: release === null || isCount(release),

@@ -10,6 +10,7 @@ import { requireIds, wrongField } from './checks.ts'
 import { type Generation, type Generations, nameOf, siteOfGeneration } from './generations.ts'
 import { homeOf, type NodeLayout, siteOf } from './layout.ts'
 import type { Names } from './names.ts'
+import type { Php } from './php/php.ts'
 import type { Prove } from './prove.ts'
 import { type AgentReleaseFiles, isDirectory } from './release-files.ts'
 import { AWAY_PAGE, pageOf, waitingRoot } from './states.ts'
@@ -29,6 +30,7 @@ export type NginxDriverOptions = {
   files: AgentReleaseFiles
   trash: Trash
   prove: Prove
+  php: Pick<Php, 'serve' | 'removeSite' | 'removeSubscription'>
   clock: Clock
   log: Log
 }
@@ -38,7 +40,7 @@ type Target = { ok: true; root: string; documentRoot: string } | { ok: false; fa
 const DEFAULT_PUBLIC = 'public'
 
 export function createNginxDriver(options: NginxDriverOptions): Driver {
-  const { layout, view, users, tree, generations, names, releases, files, trash, prove, clock, log } = options
+  const { layout, view, users, tree, generations, names, releases, files, trash, prove, php, clock, log } = options
   /** By subscription, while its user and home are being made. */
   const making = new Map<number, Promise<string[]>>()
   /** By site, the names of its generations on disk. */
@@ -87,7 +89,12 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     const subject = { siteId: site.id, number: site.generation, state }
     if (state !== 'serving') return { ...subject, links: { [AWAY_PAGE]: pageOf(layout, state) } }
     const root = target.ok ? target.root : ''
-    return { ...subject, links: { pub: root, ...(site.spa && site.release !== null && { spa: root }) } }
+    const isDeployed = site.release !== null
+    const { kind, spa } = site
+    return {
+      ...subject,
+      links: { pub: root, ...(isDeployed && kind === 'php' && { php: root }), ...(isDeployed && spa && { spa: root }) },
+    }
   }
 
   /** What was left behind can wait: the site is served. */
@@ -106,20 +113,25 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     const mendedSite = tree.ensureSite(subscription.id, site.id)
     releases.want(subscription.id, site)
     const state = stateOf(subscription, site)
-    const target = site.kind === 'php' ? noPhp : targetOf(subscription.id, site)
+    const target = targetOf(subscription.id, site)
     // One that is not to be served needs nothing to serve; another goes on with what was served before.
     if (!target.ok && state === 'serving') return { state: 'failed', failure: target.failure }
+    // Before a visitor can be led to it, and after none can.
+    const failure = state === 'serving' ? await php.serve(subscription, site) : undefined
     const generation = generationOf(site, state, target)
     const name = nameOf(generation)
     const mendedGeneration = generations.ensure(generation)
     known.set(site.id, (known.get(site.id) ?? new Set()).add(name))
     const mendedNames = names.lead(site.id, name, site.names)
     if (site.release !== null && target.ok) tree.pointCurrent(subscription.id, site.id, site.release)
+    if (state !== 'serving') await php.serve(subscription, site)
     const seen = await prove(site.names[0] ?? '')
     if (seen !== name) throw new Error(`${site.names[0]} is served as ${JSON.stringify(seen)}, not as ${name}`)
     await tidy(subscription.id, site, name)
     const repaired = [...mendedHome, ...mendedSite, ...mendedGeneration, ...mendedNames]
     if (repaired.length > 0) log.warn({ site_id: site.id, repaired }, 'what someone else had changed was put right')
+    // Its files are served.
+    if (failure) return { state: 'failed', failure }
     const documentRoot = target.ok ? target.documentRoot : siteOf(layout, subscription.id, site.id)
     return { state, documentRoot, ...(repaired.length > 0 && { repaired }) }
   }
@@ -138,6 +150,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     async remove(subscriptionId, siteId) {
       requireIds(subscriptionId, siteId)
       names.forget(siteId)
+      await php.removeSite(siteId)
       await releases.cut(siteId)
       for (const name of known.get(siteId) ?? []) generations.remove(name)
       known.delete(siteId)
@@ -146,6 +159,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
 
     async removeSubscription(subscriptionId) {
       requireIds(subscriptionId)
+      await php.removeSubscription(subscriptionId)
       await users.remove(subscriptionId)
       const home = homeOf(layout, subscriptionId)
       // Files of sites that the panel does not name are kept.
@@ -160,6 +174,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
 
     async stopServing(siteId) {
       names.forget(siteId)
+      await php.removeSite(siteId)
       for (const name of known.get(siteId) ?? []) generations.remove(name)
       known.delete(siteId)
     },
@@ -167,11 +182,6 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     sitesWithFiles: async () => tree.sites().map(({ siteId }) => siteId),
     stop: releases.stop,
   }
-}
-
-const noPhp: Target = {
-  ok: false,
-  failure: { code: 'php_unavailable', message: 'This server runs no PHP', retryable: false, retryAt: null },
 }
 
 const failed = (code: string, message: string): { ok: false; state: 'failed'; failure: Failure } => ({

@@ -2,6 +2,7 @@
 import { afterAll } from 'bun:test'
 import { join } from 'node:path'
 import { nodeLayout } from '../../src/agent/layout.ts'
+import { installedVersions } from '../../src/agent/php/versions.ts'
 import { treeOf } from '../../src/agent/setup/tree.ts'
 import { webConfiguration } from '../../src/agent/web/configuration.ts'
 import { operator } from '../../src/core/actor.ts'
@@ -112,11 +113,12 @@ async function connectedNode(panel: Panel) {
   const { node, token } = await nodes.add(operator, 'web-1')
   const found = await nodeCredentials.recognize(token)
   if (!('nodeId' in found)) throw new Error('the token is not valid')
+  const phpVersions = (await installedVersions()).map(({ version }) => version)
   const origin = { address: '203.0.113.7', group: '203.0.113.7', userAgent: '', requestId: '' }
   await writeAsNode({ ...found, kind: 'node', origin }, (tx, { nodeId }) =>
     takeSelfReport(tx, nodeId, {
       status: { held: null, orphans: [], highestSubscriptionId: 0 },
-      description: { version: '1.2.3', phpVersions: [], time: panel.clock.now() },
+      description: { version: '1.2.3', phpVersions, time: panel.clock.now() },
     }),
   )
   return node

@@ -1,4 +1,5 @@
 /** One master of PHP-FPM: asleep until the first request, running, replaced when its configuration changes, or failed. */
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { type Backoff, delayAfter } from '../../jobs/backoff.ts'
 import type { Log } from '../../log/log.ts'
@@ -46,8 +47,6 @@ export function createMaster(options: MasterOptions, first: MasterSpec) {
   let failure: Failure | undefined
   let retry: ReturnType<typeof setTimeout> | undefined
   let isStopped = false
-  /** Masters that finish requests. */
-  const ending = new Set<Promise<void>>()
   /** One change at a time. */
   let last: Promise<unknown> = Promise.resolve()
 
@@ -64,7 +63,10 @@ export function createMaster(options: MasterOptions, first: MasterSpec) {
   }
 
   /** What a master of today would be started with. */
-  const wanted = () => `${installed(spec.version)?.build}\0${wantedText(spec, layout)}`
+  const wanted = () =>
+    createHash('sha256')
+      .update(`${installed(spec.version)?.build}\0${wantedText(spec, layout)}`)
+      .digest('base64')
 
   const openFor = (pools: readonly PoolSpec[]) =>
     openSockets(
@@ -168,9 +170,7 @@ export function createMaster(options: MasterOptions, first: MasterSpec) {
 
   function retire(fpm: Fpm, its: SiteSockets): void {
     its.withdraw()
-    const work = drain(fpm, its).catch(logLost)
-    ending.add(work)
-    void work.finally(() => ending.delete(work))
+    void drain(fpm, its).catch(logLost)
   }
 
   /** Not told to end while it is busy: the signal would cut short what a script waits for. */
@@ -207,7 +207,8 @@ export function createMaster(options: MasterOptions, first: MasterSpec) {
       return setFailure(notInstalled(next.version))
     }
     const isLoaded = loaded === wanted()
-    if (isLoaded && (sockets ? sockets.arePublished() : failure?.retryable)) return
+    if (isLoaded && sockets?.arePublished()) return setFailure(undefined)
+    if (isLoaded && !sockets && failure) return
     clearTimeout(retry)
     if (running && sockets) {
       try {
@@ -262,16 +263,13 @@ export function createMaster(options: MasterOptions, first: MasterSpec) {
       isStopped = true
       clearTimeout(retry)
     },
-
-    /** Resolves when the masters that were replaced or stopped have ended. */
-    drained: async (): Promise<void> => void (await Promise.all(ending)),
   }
 }
 
 const failedUntil = (version: string, retryAt: number | null): Failure => ({
   code: 'php_unavailable',
   message: `PHP ${version} does not start; the operator of the server finds the reason in its log`,
-  retryable: retryAt !== null,
+  retryable: true,
   retryAt,
 })
 

@@ -17,8 +17,9 @@ export type MastersOptions = Omit<MasterOptions, 'onFailure'> & {
 type Subscription = {
   /** By version. */
   masters: Map<string, Master>
-  /** By site, the version that it has. */
-  versions: Map<number, string>
+  specs: readonly MasterSpec[]
+  /** Whether its user was left without a process, and without PHP, which could start another. */
+  isEnded: boolean
   /** One change at a time. */
   last: Promise<unknown>
 }
@@ -44,7 +45,8 @@ export function createMasters(options: MastersOptions) {
   function entryOf(subscriptionId: number): Subscription {
     const entry = subscriptions.get(subscriptionId) ?? {
       masters: new Map(),
-      versions: new Map(),
+      specs: [],
+      isEnded: false,
       last: Promise.resolve(),
     }
     subscriptions.set(subscriptionId, entry)
@@ -59,9 +61,7 @@ export function createMasters(options: MastersOptions) {
   }
 
   async function make(entry: Subscription, specs: readonly MasterSpec[]): Promise<void> {
-    entry.versions = new Map(
-      specs.flatMap(({ version, pools }) => pools.map(({ siteId }) => [siteId, version] as const)),
-    )
+    entry.specs = specs
     // A site that changes its version is taken over before it is given up.
     for (const spec of specs.toSorted(
       (one, other) => Number(entry.masters.has(one.version)) - Number(entry.masters.has(other.version)),
@@ -91,16 +91,33 @@ export function createMasters(options: MastersOptions) {
       inTurn(subscription.id, async (entry) => {
         const uid = uidOf(subscription.id)
         await make(entry, specsOf(subscription))
-        if (subscription.state === 'active') return endStrays(uid)
-        strays.delete(uid)
-        await endProcessesOf(uid)
-        if (subscription.state === 'deleting') subscriptions.delete(subscription.id)
+        const isActive = subscription.state === 'active'
+        if (isActive) await endStrays(uid)
+        else if (!entry.isEnded) await endProcessesOf(uid)
+        entry.isEnded = !isActive
+      }),
+
+    /** Ends PHP of one site, which goes on with no request. @throws Error of the system */
+    async removeSite(siteId: number): Promise<void> {
+      for (const [subscriptionId, { specs }] of subscriptions) {
+        if (versionOf(specs, siteId) === undefined) continue
+        await inTurn(subscriptionId, (entry) => make(entry, without(entry.specs, siteId)))
+      }
+    },
+
+    /** Ends PHP of a subscription, and every process of its user. @throws Error of the system */
+    removeSubscription: (subscriptionId: number): Promise<void> =>
+      inTurn(subscriptionId, async (entry) => {
+        await make(entry, [])
+        strays.delete(uidOf(subscriptionId))
+        await endProcessesOf(uidOf(subscriptionId))
+        subscriptions.delete(subscriptionId)
       }),
 
     /** Why PHP of a site does not run; undefined where it does, or would at the first request. */
     failureOf(subscriptionId: number, siteId: number): Failure | undefined {
       const entry = subscriptions.get(subscriptionId)
-      return entry?.masters.get(entry.versions.get(siteId) ?? '')?.failure()
+      return entry?.masters.get(versionOf(entry.specs, siteId) ?? '')?.failure()
     },
 
     /** Masters that run now. */
@@ -110,11 +127,6 @@ export function createMasters(options: MastersOptions) {
     async look(): Promise<void> {
       options.watch.look()
       for (const master of allMasters()) await master.look()
-    },
-
-    /** PHP of subscriptions that were not applied since the start is no longer wanted: what still runs of it ends. */
-    async endOthers(): Promise<void> {
-      for (const uid of strays.keys()) await endStrays(uid)
     },
 
     /** What runs goes on, for the next agent to take over. */
@@ -127,6 +139,14 @@ export function createMasters(options: MastersOptions) {
     return [...subscriptions.values()].flatMap(({ masters }) => [...masters.values()])
   }
 }
+
+const versionOf = (specs: readonly MasterSpec[], siteId: number): string | undefined =>
+  specs.find(({ pools }) => pools.some((pool) => pool.siteId === siteId))?.version
+
+const without = (specs: readonly MasterSpec[], siteId: number): MasterSpec[] =>
+  specs
+    .map((spec) => ({ ...spec, pools: spec.pools.filter((pool) => pool.siteId !== siteId) }))
+    .filter(({ pools }) => pools.length > 0)
 
 /** A master for each version, with the sites that want it, always in the same order. */
 function specsOf({

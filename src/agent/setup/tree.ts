@@ -29,6 +29,7 @@ export const treeOf = (layout: NodeLayout): Directory[] => [
   { path: layout.run, mode: 0o755 },
   { path: layout.view, mode: 0o755 },
   { path: layout.phpSockets, mode: 0o711 },
+  { path: layout.phpSettings, mode: 0o711 },
   { path: layout.probe, mode: 0o700 },
   { path: layout.settings, mode: 0o755 },
   { path: layout.webSettings, mode: 0o700 },

@@ -221,6 +221,30 @@ phpTest('suspended: no socket, and no process of the customer, not even one that
   expect((await who()).uid).toBe(uid)
 })
 
+phpTest('a site that is removed has no PHP any longer, and the others of its subscription go on', async () => {
+  const { id, uid } = await customer(31)
+  node.write(id, 32, { 'index.php': WHO })
+  await masters.apply(wanted(id, [{ id: 31 }, { id: 32 }]))
+  await masters.removeSite(31)
+  expect([node.hasSocket(31), node.hasSocket(32)]).toEqual([false, true])
+  expect(JSON.parse((await node.ask(id, 32, 'index.php')).body).uid).toBe(uid)
+  await masters.removeSite(32)
+  expect(node.hasSocket(32)).toBeFalse()
+  await masters.removeSite(999)
+})
+
+phpTest('of a subscription that is removed, no process is left, and nothing of it comes back', async () => {
+  const { id, uid, who } = await customer(33)
+  await masters.apply(wanted(id, [{ id: 33 }]))
+  await who()
+  await masters.removeSubscription(id)
+  expect(processesOf(uid)).toEqual([])
+  expect(node.hasSocket(33)).toBeFalse()
+  await masters.look()
+  await masters.removeSubscription(id)
+  expect(node.hasSocket(33)).toBeFalse()
+})
+
 phpTest('a disabled site has no PHP, a static one neither', async () => {
   const { id } = await customer(25)
   await masters.apply(
