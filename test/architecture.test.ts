@@ -258,6 +258,7 @@ const otherWriters: Record<string, string> = {
   'features/hosting/tls/summary.ts sites':
     'what is shown of the certificates of a site, in its row: no join for a list',
   'features/operation/nodes/nodes.ts sites': 'those of a node that is removed are served by nobody',
+  'features/hosting/sites/observed.ts subscriptions': 'what its files take, as its node reports it',
   'features/hosting/subscriptions/subscriptions.ts sites':
     'a suspension changes what the node is to do for each of them',
 }
@@ -284,7 +285,6 @@ const otherReaders: Record<string, string> = {
   'features/hosting/site-access.ts sites': 'which site a request is about, for all features of hosting/',
   'features/hosting/site-access.ts subscriptions': 'whose site it is, in one statement with it',
   'features/hosting/deployments/find-archive.ts sites': 'whether the node serves the site of an archive',
-  'features/hosting/sites/observed.ts subscriptions': 'whether one that its node has removed is gone',
   'features/hosting/sites/desired-tls.ts certificateChallenges': 'what its node is to answer',
   'features/hosting/sites/desired-tls.ts certificates': 'what its node is to request',
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',

@@ -12,7 +12,8 @@ const MAX_LINES_LENGTH = 400_000
 /** @returns the requests to send, in order */
 export function* requestsOf(report: NodeReport): Generator<NodeReport> {
   const { node, description, usage, logAnswers = [], ...lists } = report
-  const { sites, releases, removedSubscriptions, sizes = [], certificates = [], challenges = [], ...others } = lists
+  const { sites, releases, removedSubscriptions, sizes = [], subscriptionSizes = [], ...rest } = lists
+  const { certificates = [], challenges = [], ...others } = rest
   // Does not compile when a report can hold more than this file knows.
   others satisfies Record<string, never>
   if (node || description || usage) {
@@ -27,6 +28,7 @@ export function* requestsOf(report: NodeReport): Generator<NodeReport> {
   for (const piece of piecesOf(releases.map(plainRelease))) yield { ...nothing, releases: piece }
   for (const piece of piecesOf([...new Set(removedSubscriptions)])) yield { ...nothing, removedSubscriptions: piece }
   for (const piece of piecesOf(sizes)) yield { ...nothing, sizes: piece }
+  for (const piece of piecesOf(subscriptionSizes)) yield { ...nothing, subscriptionSizes: piece }
   for (const piece of piecesOf(certificates)) yield { ...nothing, certificates: piece }
   for (const piece of piecesOf(challenges)) yield { ...nothing, challenges: piece }
   for (const answer of logAnswers) yield { ...nothing, logAnswers: [lastOf(answer)] }

@@ -54,7 +54,8 @@ export function createEmbeddedDriver({
       // One that is not to be served needs nothing to serve; another goes on with what was served before.
       if (!wanted.ok && state === 'serving') return { state: 'failed', failure: wanted.failure }
       const root = wanted.ok ? wanted.root : undefined
-      const served: ServedSite = { id: site.id, generation: site.generation, state, root, spa: site.spa }
+      const { id, generation, spa } = site
+      const served: ServedSite = { id, subscriptionId: subscription.id, generation, state, root, spa }
       if (wanted.ok && site.release !== null && (await files.point(site.id, site.release)) && loaded.get(site.id)) {
         log.info({ site_id: site.id, number: site.release }, 'another release of a site is served')
       }

@@ -3,6 +3,7 @@
 /** A site as it is served now. Replaced whole by the reconciler, never changed in place. */
 export type ServedSite = {
   id: number
+  subscriptionId: number
   generation: number
   state: 'serving' | 'suspended' | 'disabled'
   /** Absolute real path of the directory that is served; undefined before the first deployment. */

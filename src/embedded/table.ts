@@ -28,6 +28,8 @@ export function createLoadedSites() {
 
     ids: (): number[] => [...sites.keys()],
 
+    all: (): ServedSite[] => [...sites.values()].map(({ site }) => site),
+
     /** Serves a site from now on as it is given, under these names and no others. */
     set(site: ServedSite, names: readonly string[]): void {
       forget(sites.get(site.id)?.names ?? [], site.id)

@@ -69,6 +69,9 @@ export function createTraffic({ directory, isServed, link, readRules, clock, log
   }
 
   return {
+    /** Of the logs of a site. */
+    directoryOf,
+
     /** On the path of every request: the line is written later. */
     observe({ siteId, request, status, bytes, durationMs, peer = '' }: SiteRequest): void {
       if (siteId === undefined) return

@@ -70,9 +70,14 @@ export type DesiredRelease = {
   /** Of the archive, in hex. */
   sha256: string
   archiveBytes: number
+  /** What it may become, unpacked; absent: the node's own limits. */
+  limits?: ReleaseLimits
   /** A directory that it must have, since its site is to serve that once it is unpacked; null if none is named. */
   publicDir: string | null
 }
+
+/** Of a release, unpacked: the contents of its files, and how many files, links and folders. */
+export type ReleaseLimits = { maxBytes: number; maxFiles: number }
 
 /** Why a site is not served, or a release not unpacked, in words for its customer. */
 export type Failure = {
@@ -149,6 +154,7 @@ export type NodeReport = {
   removedSubscriptions: number[]
   usage?: UsageBatch
   sizes?: SiteSize[]
+  subscriptionSizes?: SubscriptionSize[]
   logAnswers?: LogAnswer[]
   /** Absent: as reported last. The panel's own process reports none. */
   node?: NodeStatus
@@ -193,6 +199,14 @@ export type HourUsage = {
 
 /** What a site takes on the disk of its node. */
 export type SiteSize = { siteId: number; bytes: number; files: number }
+
+/** What a subscription takes on the disk of its node: its sites, their logs, and what is in the trash. */
+export type SubscriptionSize = {
+  subscriptionId: number
+  bytes: number
+  /** Whether the kernel keeps it within its limit, or only deployments are refused. */
+  enforced: 'kernel' | 'measured'
+}
 
 export type LogKind = 'access' | 'error' | 'php'
 

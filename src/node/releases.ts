@@ -7,14 +7,14 @@ import { pause } from '../core/pause.ts'
 import { createSemaphore } from '../core/semaphore.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
-import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseReport } from './protocol.ts'
+import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseLimits, ReleaseReport } from './protocol.ts'
 
 /** What unpacking comes to; see `unpack/result.ts`. */
 export type Unpacked =
   | { ok: true; files: number; bytes: number }
   | { ok: false; code: string; entry: string | null; line: number | null; message: string; detail?: string }
 
-export type Place = { subscriptionId: number; siteId: number }
+export type Place = { subscriptionId: number; siteId: number; limits?: ReleaseLimits | undefined }
 
 /** Unpacks the archive behind a descriptor into an empty directory, by the rules of `ncp unpack`. */
 export type Unpack = (archive: number, release: string, place: Place, signal: AbortSignal) => Promise<Unpacked>
@@ -82,7 +82,7 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
     try {
       if (!(await isWanted(archive, wanted))) return { ...subject, state: 'failed', failure: damagedArchive }
       const unfinished = await files.beginRelease(place, number)
-      const unpacked = await unpack(archive.fd, unfinished, place, signal)
+      const unpacked = await unpack(archive.fd, unfinished, { ...place, limits: wanted.limits }, signal)
       const result = unpacked.ok ? await withPublicDir(unpacked, unfinished, job.wanted) : unpacked
       if (signal.aborted || !result.ok) await files.abandonRelease(unfinished)
       // It is unpacked again at the next start, or never, when its site is being deleted.

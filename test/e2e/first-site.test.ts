@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LIMITS } from '../../src/features/hosting/deployments/limits.ts'
+import { LIMITS as OF_SUBSCRIPTIONS } from '../../src/node/limits.ts'
 import { type Installation, install, type RunningBinary } from '../harness/binary.ts'
 import { requireUploadRoom } from '../harness/directory.ts'
 import { PASSWORD } from '../harness/panel.ts'
@@ -68,15 +69,16 @@ test('its lines create a site, deploy to it twice, and fetch it', async () => {
 
 test('its limits are those of the program', () => {
   const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
-  const { archiveBytes, unpack, uploadsPerSubscription, waiting } = LIMITS
+  const { unpack, uploadsPerSubscription, waiting } = LIMITS
+  const { maxArchiveBytes, maxUnpackedBytes, maxFiles } = OF_SUBSCRIPTIONS
   const rows = [...page.matchAll(/^\| ([^|]+) \| ([\d,]+(?: MiB| seconds)?) \|$/gm)].map(([, what, most]) => [
     what,
     most,
   ])
   expect(rows).toEqual([
-    ['archive, as uploaded', mebibytes(archiveBytes)],
-    ['files, unpacked', mebibytes(unpack.maxBytes)],
-    ['files, folders and links', unpack.maxFiles.toLocaleString('en-US')],
+    ['archive, as uploaded', mebibytes(maxArchiveBytes.default)],
+    ['files, unpacked', mebibytes(maxUnpackedBytes.default)],
+    ['files, folders and links', maxFiles.default.toLocaleString('en-US')],
     ['time to unpack', `${unpack.maxSeconds} seconds`],
     ['uploads of a subscription at a time', `${uploadsPerSubscription}`],
     ['archives of a subscription that wait to be unpacked', `${waiting}`],

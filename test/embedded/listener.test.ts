@@ -174,7 +174,7 @@ test('a failure is logged with its site and answered with a page', async () => {
     sites: {
       find: (host) => {
         if (host === 'table.test') throw new Error('the table is gone')
-        return { id: 7, generation: 1, state: 'serving', root: '/\0', spa: false }
+        return { id: 7, subscriptionId: 1, generation: 1, state: 'serving', root: '/\0', spa: false }
       },
     },
     isOwnHost: () => false,

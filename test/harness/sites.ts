@@ -73,7 +73,7 @@ export function openSites() {
       const root = join(directory, `site-${id}`)
       mkdirSync(root)
       write(root, files)
-      table.set(host, { id, generation: 1, state: 'serving', root, spa: false, ...site })
+      table.set(host, { id, subscriptionId: 1, generation: 1, state: 'serving', root, spa: false, ...site })
       return root
     },
 

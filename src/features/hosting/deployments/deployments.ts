@@ -1,6 +1,6 @@
 /** Deployments: uploaded archives, numbered by site. A node unpacks and serves them, and its reports say what became of each. */
 import { Readable } from 'node:stream'
-import { and, count, desc, eq, lt } from 'drizzle-orm'
+import { and, count, desc, eq, lt, sum } from 'drizzle-orm'
 import type { Actor, Caller, Operator } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -10,6 +10,7 @@ import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { deployments, sites } from '../../../db/tables.ts'
 import { desired } from '../../../node/desired-states.ts'
+import { diskLeft } from '../../../node/limits.ts'
 import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { RecordEvent } from '../events/events.ts'
@@ -46,12 +47,23 @@ export function createDeployments(options: DeploymentsOptions) {
   const { store, clock, audit, writeAs, readAs, waitUntilObserved } = options
   const { siteAccess, serving, recordEvent, archives, room, limits } = options
 
-  /** @throws AppError `conflict` for a site that takes no deployments as things are */
-  async function requireDeployable(queries: Queries, { site, subscription }: FoundSite): Promise<void> {
+  /** @throws AppError `conflict`, `payload_too_large` for a site that takes no such deployment as things are */
+  async function requireDeployable(
+    queries: Queries,
+    { site, subscription }: FoundSite,
+    archiveBytes: number,
+  ): Promise<void> {
     if (subscription.status !== 'active') throw new AppError('conflict', 'The subscription is suspended')
     if (site.isDeleting) throw new AppError('conflict', 'The site is being deleted')
     serving.requireDriver(site.nodeId)
-    await requireFewWaiting(queries, subscription)
+    const { maxArchiveBytes } = subscription
+    if (archiveBytes > maxArchiveBytes) {
+      throw new AppError(
+        'payload_too_large',
+        `An archive of this subscription must be at most ${maxArchiveBytes} bytes`,
+      )
+    }
+    await requireDiskRoom(queries, subscription)
   }
 
   /** @throws AppError `not_found`, `forbidden` */
@@ -65,16 +77,20 @@ export function createDeployments(options: DeploymentsOptions) {
     return { site, deployment }
   }
 
-  async function requireFewWaiting(queries: Queries, { id }: Subscription): Promise<void> {
-    const { waiting } = await one(
+  /** Archives that wait count as what they are yet to become, so that uploads at the same time do not all pass. */
+  async function requireDiskRoom(queries: Queries, subscription: Subscription): Promise<void> {
+    const { waiting, waitingBytes } = await one(
       queries
-        .select({ waiting: count() })
+        .select({ waiting: count(), waitingBytes: sum(deployments.archiveBytes).mapWith(Number) })
         .from(deployments)
         .innerJoin(sites, eq(sites.id, deployments.siteId))
-        .where(and(eq(sites.subscriptionId, id), eq(deployments.status, 'unpacking'))),
+        .where(and(eq(sites.subscriptionId, subscription.id), eq(deployments.status, 'unpacking'))),
     )
-    if (waiting < limits.waiting) return
-    throw new AppError('conflict', `${limits.waiting} deployments of this subscription wait to be unpacked already`)
+    if (waiting >= limits.waiting) {
+      throw new AppError('conflict', `${limits.waiting} deployments of this subscription wait to be unpacked already`)
+    }
+    if ((diskLeft(subscription) ?? Infinity) > (waitingBytes ?? 0)) return
+    throw new AppError('conflict', `The subscription's disk limit of ${subscription.maxDiskBytes} bytes is reached`)
   }
 
   async function insert(tx: Queries, actor: Actor, siteId: number, archive: Archive, wanted: NewDeployment) {
@@ -103,7 +119,7 @@ export function createDeployments(options: DeploymentsOptions) {
 
   /** @throws AppError `conflict` */
   async function add(tx: Queries, actor: Actor, found: FoundSite, archive: Archive, wanted: NewDeployment) {
-    await requireDeployable(tx, found)
+    await requireDeployable(tx, found, archive.bytes)
     const { site, subscription } = found
     const created = await insert(tx, actor, site.id, archive, wanted)
     const { id, number, createdAt: at } = created
@@ -168,7 +184,8 @@ export function createDeployments(options: DeploymentsOptions) {
      * Receives an archive once rights and room have been asked for, and removes it unless `work` has made a deployment of it.
      *
      * @param sha256 what the client says that it sends; undefined if it does not say
-     * @throws AppError `not_found`, `forbidden`, `conflict`, `rate_limited`, `unavailable`, `validation_error`
+     * @throws AppError `not_found`, `forbidden`, `conflict`, `payload_too_large`, `rate_limited`, `unavailable`,
+     * `validation_error`
      */
     async receive<Result>(
       caller: Caller,
@@ -177,7 +194,7 @@ export function createDeployments(options: DeploymentsOptions) {
       work: (archive: Archive) => Promise<Result>,
     ): Promise<Result> {
       const found = await siteAccess.find(store.read, caller, ref)
-      await requireDeployable(store.read, found)
+      await requireDeployable(store.read, found, length)
       return room.within(found.subscription.id, length, async () => {
         const archive = await archives.receive(chunks)
         try {

@@ -1,9 +1,7 @@
-/** How much a deployment may be, for every subscription alike. */
+/** What uploads and unpacking may take, for every subscription alike; those of a subscription are in `node/limits.ts`. */
 const MEBIBYTE = 1024 * 1024
 
 export const LIMITS = {
-  /** Of an archive as it is uploaded. */
-  archiveBytes: 512 * MEBIBYTE,
   /** Of a release, unpacked: files, links and folders together. */
   unpack: { maxBytes: 2048 * MEBIBYTE, maxFiles: 100_000, maxSeconds: 300 },
   /** Uploads at a time, and in all. */

@@ -7,9 +7,9 @@ import { type Call, operation } from '../../../http/operation.ts'
 import { pageOfQuery, pageQuery } from '../../../http/page.ts'
 import { closed, toInteger } from '../../../http/schema.ts'
 import type { ReceiveUpload } from '../../../http/upload.ts'
+import { LIMITS } from '../../../node/limits.ts'
 import { inSubscription, siteParams, toPatience, toSiteRef, waitQuery } from '../model.ts'
 import type { Deployments } from './deployments.ts'
-import { LIMITS } from './limits.ts'
 import {
   DeploymentModel,
   deploymentParams,
@@ -49,7 +49,7 @@ const operations = {
     tag,
     params: siteParams,
     query: closed(newDeploymentQuery),
-    upload: { description: 'A `.tar.gz` or `.tar` archive', maxBytes: LIMITS.archiveBytes },
+    upload: { description: 'A `.tar.gz` or `.tar` archive', maxBytes: LIMITS.maxArchiveBytes.maximum },
     idempotent: true,
     status: 201,
     data: DeploymentModel,
@@ -88,7 +88,7 @@ export function deploymentRoutes(options: DeploymentRoutesOptions) {
 
   async function createDeployment({ caller, params, query, context }: Call<typeof operations.createDeployment>) {
     const ref = toSiteRef(params, query)
-    return receiveUpload(context, { maxBytes: LIMITS.archiveBytes }, async ({ length, chunks }) => {
+    return receiveUpload(context, { maxBytes: LIMITS.maxArchiveBytes.maximum }, async ({ length, chunks }) => {
       const sha256 = readDigest(context.request.headers)
       return deployments.receive(caller, ref, { length, chunks, sha256 }, (archive) =>
         answerOnce(

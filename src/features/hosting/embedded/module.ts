@@ -76,15 +76,21 @@ export function embeddedModule(needs: EmbeddedNeeds) {
     clock,
     log: storageLog,
   })
-  const measure = createSizes({ releasesOf: files.releases, siteIds: loaded.ids, link })
+  const measure = createSizes({
+    releasesOf: files.releases,
+    logsOf: traffic.directoryOf,
+    trash: paths.siteTrash,
+    sites: loaded.all,
+    link,
+  })
   const releases = createReleases({
     files,
     link,
     durable: store.durable,
     log,
     // Links are refused: everything here is served by one user, who may read more than any customer.
-    unpack: (archive, release, _, signal) =>
-      unpack({ archive, release, limits: unpackLimits, links: 'refuse', signal }),
+    unpack: (archive, release, { limits }, signal) =>
+      unpack({ archive, release, limits: { ...unpackLimits, ...limits }, links: 'refuse', signal }),
   })
   const keys = createSiteKeys(paths.siteKeys)
   const challenges = createChallenges()

@@ -40,6 +40,15 @@ const release = t.Object(
     number: integerOut({ minimum: 1, examples: [31], description: 'Counts the deployments of the site' }),
     sha256: sha256('Of the archive'),
     archive_bytes: integerOut({ minimum: 0, examples: [1_048_576] }),
+    limits: t.Optional(
+      t.Object(
+        {
+          max_bytes: integerOut({ minimum: 0, examples: [2_147_483_648], description: 'Of its files, unpacked' }),
+          max_files: integerOut({ minimum: 1, examples: [100_000], description: 'Files, links and folders' }),
+        },
+        { additionalProperties: false, description: 'What it may become; absent: the own limits of the node' },
+      ),
+    ),
     public_dir: nullable(t.String({ examples: ['public'], description: 'A directory that it must have' })),
   },
   { additionalProperties: false },

@@ -4,12 +4,14 @@ import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
+import { releaseLimits } from '../../../node/limits.ts'
 import type {
   DesiredChanges,
   DesiredRelease,
   DesiredSite,
   DesiredSubscription,
   DesiredTls,
+  ReleaseLimits,
 } from '../../../node/protocol.ts'
 import type { ReadTls } from './desired-tls.ts'
 import { gatherNames, type NamedSite } from './names.ts'
@@ -48,24 +50,27 @@ export async function readDesired(
 
 /** A subscription of which no row is left is `deleting`. */
 async function readSubscription(queries: Queries, id: number, readTls: ReadTls): Promise<DesiredSubscription> {
-  const [row] = await queries
-    .select({ subscription: subscriptions })
-    .from(subscriptions)
-    .where(eq(subscriptions.id, id))
+  const [row] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
   const removed = (await desired.removalsOf(queries, id)).map(({ siteId }) => removedSite(siteId))
+  const present = row ? await readSites(queries, id, releaseLimits(row), readTls) : []
   return {
     id,
-    state: row?.subscription.status ?? 'deleting',
-    ...(row && { php: phpLimitsOf(row.subscription) }),
-    sites: [...(await readSites(queries, id, readTls)), ...removed],
+    state: row?.status ?? 'deleting',
+    ...(row && { php: phpLimitsOf(row) }),
+    sites: [...present, ...removed],
   }
 }
 
-async function readSites(queries: Queries, subscriptionId: number, readTls: ReadTls): Promise<DesiredSite[]> {
+async function readSites(
+  queries: Queries,
+  subscriptionId: number,
+  limits: ReleaseLimits,
+  readTls: ReadTls,
+): Promise<DesiredSite[]> {
   const found: DesiredSite[] = []
   for (let afterId = 0; ; ) {
     const page = await readPageOfSites(queries, subscriptionId, afterId)
-    const releases = await readReleases(queries, page)
+    const releases = await readReleases(queries, page, limits)
     const tls = await readTls(queries, page)
     found.push(...page.map((site) => desiredSite(site, releases.get(site.id), tls.get(site.id))))
     if (page.length < SITES_OF_PAGE) return found
@@ -92,7 +97,11 @@ async function readPageOfSites(queries: Queries, subscriptionId: number, afterId
 }
 
 /** The deployments that a node has to know of, by site. */
-async function readReleases(queries: Queries, page: NamedSite[]): Promise<Map<number, Releases>> {
+async function readReleases(
+  queries: Queries,
+  page: NamedSite[],
+  limits: ReleaseLimits,
+): Promise<Map<number, Releases>> {
   const bySite = new Map<number, Releases>()
   const ids = page.map(({ id }) => id)
   if (ids.length === 0) return bySite
@@ -115,7 +124,7 @@ async function readReleases(queries: Queries, page: NamedSite[]): Promise<Map<nu
       continue
     }
     const publicDir = activates ? (publicDirs.get(siteId) ?? null) : null
-    releases.toUnpack.push({ deploymentId, number, sha256, archiveBytes, publicDir })
+    releases.toUnpack.push({ deploymentId, number, sha256, archiveBytes, limits, publicDir })
   }
   return bySite
 }

@@ -1,5 +1,5 @@
 /** Takes a node's report: what it observed is written, what it claims of others' sites or of the future is not. */
-import { and, eq, ne } from 'drizzle-orm'
+import { and, eq, ne, sql } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
 import { changesNothing, differences } from '../../../core/changes.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -8,7 +8,15 @@ import type { Queries, Write } from '../../../db/store.ts'
 import { deployments, sites, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
-import type { Failure, NodeReport, ReleaseReport, SiteReport, SiteSize, UsageBatch } from '../../../node/protocol.ts'
+import type {
+  Failure,
+  NodeReport,
+  ReleaseReport,
+  SiteReport,
+  SiteSize,
+  SubscriptionSize,
+  UsageBatch,
+} from '../../../node/protocol.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { EventKind, RecordEvent } from '../events/events.ts'
 import { takeCertificate, takeChallenge } from './observed-certificates.ts'
@@ -162,6 +170,11 @@ export function createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRe
     }
     const { files, bytes } = report
     await tx.update(deployments).set({ status: 'ready', files, bytes }).where(ofDeployment)
+    // Until it is measured.
+    await tx
+      .update(subscriptions)
+      .set({ diskBytes: sql`coalesce(${subscriptions.diskBytes}, 0) + ${cut(bytes)}` })
+      .where(eq(subscriptions.id, site.subscriptionId))
     await recordEvent(tx, { site, kind: 'deployment.ready', details, at })
     // One that was uploaded earlier and took longer does not replace a later one.
     const isNewest = site.deploymentId === null || deployment.id > site.deploymentId
@@ -184,6 +197,16 @@ export function createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRe
     if (!row || !(await desired.isOn(tx, nodeId, row.subscriptionId))) return false
     const size = { diskBytes: cut(bytes), files: cut(files) }
     if (!changesNothing(differences(row, size))) await tx.update(sites).set(size).where(eq(sites.id, siteId))
+    return true
+  }
+
+  async function takeSubscriptionSize(tx: Queries, nodeId: NodeId, reported: SubscriptionSize): Promise<boolean> {
+    const { subscriptionId: id, bytes, enforced } = reported
+    const [row] = await tx.select().from(subscriptions).where(eq(subscriptions.id, id))
+    if (!row || !(await desired.isOn(tx, nodeId, id))) return false
+    const size = { diskBytes: cut(bytes), diskEnforced: enforced === 'kernel' ? enforced : ('measured' as const) }
+    if (!changesNothing(differences(row, size)))
+      await tx.update(subscriptions).set(size).where(eq(subscriptions.id, id))
     return true
   }
 
@@ -214,6 +237,9 @@ export function createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRe
     )
     ignored += await inBatches(write, report.removedSubscriptions, (tx, id) => takeRemoved(tx, nodeId, id))
     ignored += await inBatches(write, report.sizes ?? [], (tx, one) => takeSize(tx, nodeId, one))
+    ignored += await inBatches(write, report.subscriptionSizes ?? [], (tx, one) =>
+      takeSubscriptionSize(tx, nodeId, one),
+    )
     if (report.usage) await takeUsage(nodeId, report.usage, write)
     for (const answer of report.logAnswers ?? []) logRequests.answer(nodeId, answer)
     return ignored

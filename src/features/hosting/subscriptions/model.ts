@@ -16,8 +16,9 @@ import {
   timestampOut,
   toInteger,
 } from '../../../http/schema.ts'
+import { LIMITS } from '../../../node/limits.ts'
 import { PHP_LIMITS } from '../../../node/php.ts'
-import type { PhpLimitColumns, Subscription, SubscriptionChanges, SubscriptionFilter } from './subscriptions.ts'
+import type { LimitChanges, Subscription, SubscriptionChanges, SubscriptionFilter } from './subscriptions.ts'
 
 const MAX_SITES = 1_000_000
 
@@ -28,36 +29,46 @@ const name = () => label(['Business hosting'])
 const becomeDefault = () =>
   t.Optional(flag('True makes it the default; to take that away, make another one the default'))
 
-const PHP = {
-  php_workers: { of: PHP_LIMITS.workers, description: 'Requests that PHP of a site answers at a time; others wait' },
-  php_memory_mb: { of: PHP_LIMITS.memoryMb, description: 'The most that `memory_limit` of a site can be, in MiB' },
-  php_seconds: { of: PHP_LIMITS.seconds, description: 'How long a request to PHP may take' },
-  php_upload_mb: { of: PHP_LIMITS.uploadMb, description: 'The largest file that PHP takes, in MiB' },
+/** Limits that administrators set: the column, the least and the most, and what it means. */
+const FIELDS = {
+  php_workers: ['phpWorkers', PHP_LIMITS.workers, 'Requests that PHP of a site answers at a time; others wait'],
+  php_memory_mb: ['phpMemoryMb', PHP_LIMITS.memoryMb, 'The most that `memory_limit` of a site can be, in MiB'],
+  php_seconds: ['phpSeconds', PHP_LIMITS.seconds, 'How long a request to PHP may take'],
+  php_upload_mb: ['phpUploadMb', PHP_LIMITS.uploadMb, 'The largest file that PHP takes, in MiB'],
+  max_disk_bytes: [
+    'maxDiskBytes',
+    LIMITS.maxDiskBytes,
+    'Of all files of its sites, with their logs and with deleted sites; 0 means no limit',
+  ],
+  max_archive_bytes: ['maxArchiveBytes', LIMITS.maxArchiveBytes, 'Of the archive of a deployment'],
+  max_unpacked_bytes: ['maxUnpackedBytes', LIMITS.maxUnpackedBytes, 'Of the files of a deployment, unpacked'],
+  max_files: ['maxFiles', LIMITS.maxFiles, 'Files, links and folders of a deployment'],
 } as const
 
-const phpLimit = (name: keyof typeof PHP) => {
-  const { of, description } = PHP[name]
-  return integer({ minimum: of.minimum, maximum: of.maximum, example: of.default, description })
+type FieldName = keyof typeof FIELDS
+
+/** @returns an object with what `make` makes of each limit */
+function eachLimit<Value>(make: (name: FieldName) => Value) {
+  const names = Object.keys(FIELDS) as FieldName[]
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<FieldName, Value>
 }
 
-const phpLimits = () => ({
-  php_workers: t.Optional(phpLimit('php_workers')),
-  php_memory_mb: t.Optional(phpLimit('php_memory_mb')),
-  php_seconds: t.Optional(phpLimit('php_seconds')),
-  php_upload_mb: t.Optional(phpLimit('php_upload_mb')),
+const limitsIn = eachLimit((name) => {
+  const [, { minimum, maximum, default: example }, description] = FIELDS[name]
+  return t.Optional(integer({ minimum, maximum, example, description }))
 })
 
-const phpLimitOut = (name: keyof typeof PHP) => {
-  const { of, description } = PHP[name]
-  return integerOut({ minimum: of.minimum, examples: [of.default], description })
-}
+const limitsOut = eachLimit((name) => {
+  const [, { minimum, default: example }, description] = FIELDS[name]
+  return integerOut({ minimum, examples: [example], description })
+})
 
 export const CreateSubscription = closed({
   user_id: idIn([2]),
   name: name(),
   is_default: t.Optional(flag()),
   max_sites: t.Optional(maxSites()),
-  ...phpLimits(),
+  ...limitsIn,
   node_id: t.Optional(
     nullableIn(idIn([1]), {
       examples: [1],
@@ -71,7 +82,7 @@ export const ChangeSubscription = closed({
   name: t.Optional(name()),
   status: t.Optional(status()),
   max_sites: t.Optional(maxSites()),
-  ...phpLimits(),
+  ...limitsIn,
   is_default: becomeDefault(),
 })
 export const ChangeOwnSubscription = closed({ is_default: becomeDefault() })
@@ -94,10 +105,29 @@ export const SubscriptionModel = t.Object(
     status: status(),
     is_default: t.Boolean(),
     max_sites: integerOut({ minimum: 0, examples: [10], description: '0 means no limit' }),
-    php_workers: phpLimitOut('php_workers'),
-    php_memory_mb: phpLimitOut('php_memory_mb'),
-    php_seconds: phpLimitOut('php_seconds'),
-    php_upload_mb: phpLimitOut('php_upload_mb'),
+    ...limitsOut,
+    limits: t.Object(
+      {
+        disk: t.Object(
+          {
+            max_bytes: nullable(integerOut({ minimum: 1, examples: [10_737_418_240], description: 'Null: no limit' })),
+            used_bytes: nullable(
+              integerOut({
+                minimum: 0,
+                examples: [1_048_576],
+                description: 'Measured every five minutes; null before',
+              }),
+            ),
+            enforced: choice(
+              ['kernel', 'measured'],
+              'By the file system at every write, or by refusing deployments once it is exceeded',
+            ),
+          },
+          { additionalProperties: false },
+        ),
+      },
+      { additionalProperties: false },
+    ),
     node_id: nullable(
       integerOut({
         minimum: 1,
@@ -119,10 +149,14 @@ export function toSubscription(row: Subscription) {
     status: row.status,
     is_default: row.isDefault,
     max_sites: row.maxSites,
-    php_workers: row.phpWorkers,
-    php_memory_mb: row.phpMemoryMb,
-    php_seconds: row.phpSeconds,
-    php_upload_mb: row.phpUploadMb,
+    ...eachLimit((name) => row[FIELDS[name][0]]),
+    limits: {
+      disk: {
+        max_bytes: row.maxDiskBytes === 0 ? null : row.maxDiskBytes,
+        used_bytes: row.diskBytes,
+        enforced: row.diskEnforced,
+      },
+    },
     node_id: row.nodeId,
     created_at: formatTimestamp(row.createdAt),
     updated_at: formatTimestamp(row.updatedAt),
@@ -140,22 +174,15 @@ export function toSubscriptionChanges(body: typeof ChangeSubscription.static): S
   return {
     ...(name !== undefined && { name }),
     ...(status !== undefined && { status }),
-    ...toPhpLimits(body),
+    ...toLimits(body),
     ...(userId !== undefined && { userId }),
     ...(maxSites !== undefined && { maxSites }),
     ...(isDefault !== undefined && { isDefault }),
   }
 }
 
-type GivenPhpLimits = { [Name in keyof typeof PHP]?: number }
-
 /** Those that are given. */
-export function toPhpLimits(body: GivenPhpLimits): PhpLimitColumns {
-  const { php_workers, php_memory_mb, php_seconds, php_upload_mb } = body
-  return {
-    ...(php_workers !== undefined && { phpWorkers: php_workers }),
-    ...(php_memory_mb !== undefined && { phpMemoryMb: php_memory_mb }),
-    ...(php_seconds !== undefined && { phpSeconds: php_seconds }),
-    ...(php_upload_mb !== undefined && { phpUploadMb: php_upload_mb }),
-  }
+export function toLimits(body: { [Name in FieldName]?: number }): LimitChanges {
+  const given = Object.entries(FIELDS).map(([name, [column]]) => [column, body[name as FieldName]])
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }

@@ -14,7 +14,7 @@ import {
   deletionQuery,
   SubscriptionModel,
   subscriptionFilter,
-  toPhpLimits,
+  toLimits,
   toSubscription,
   toSubscriptionChanges,
   toSubscriptionFilter,
@@ -158,7 +158,7 @@ export function adminSubscriptionRoutes({ guard, subscriptions, answerOnce }: Ad
       name: body.name,
       isDefault: body.is_default,
       maxSites: body.max_sites ?? 0,
-      ...toPhpLimits(body),
+      ...toLimits(body),
       nodeId: body.node_id,
     }
     return answerOnce(

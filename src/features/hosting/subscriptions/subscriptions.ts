@@ -16,6 +16,7 @@ import { apiKeys, sites, subscriptions, users } from '../../../db/tables.ts'
 import { searchWindow } from '../../../db/window.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import { takeSubscriptionId } from '../../../node/installation.ts'
+import { LIMITS, type Limits } from '../../../node/limits.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { Notify } from '../../account/notices.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
@@ -24,10 +25,12 @@ import { type Subscription, subscriptionScope } from './scope.ts'
 
 export type { Subscription } from './scope.ts'
 
-/** What PHP may take for each site; see `PhpLimits`. */
-export type PhpLimitColumns = Partial<Pick<Subscription, 'phpWorkers' | 'phpMemoryMb' | 'phpSeconds' | 'phpUploadMb'>>
+type PhpColumns = 'phpWorkers' | 'phpMemoryMb' | 'phpSeconds' | 'phpUploadMb'
 
-export type NewSubscription = PhpLimitColumns & {
+/** What it may take; see `Limits`, and `PhpLimits` for each site. */
+export type LimitChanges = Partial<Limits & Pick<Subscription, PhpColumns>>
+
+export type NewSubscription = LimitChanges & {
   userId: number
   name: string
   /** Undefined: a user's first subscription becomes the default, later ones do not. */
@@ -37,7 +40,7 @@ export type NewSubscription = PhpLimitColumns & {
   /** Null: the panel's own process; undefined: the node with the fewest subscriptions. */
   nodeId?: NodeId | undefined
 }
-export type SubscriptionChanges = PhpLimitColumns & {
+export type SubscriptionChanges = LimitChanges & {
   /** Another user, who gets it together with its sites. */
   userId?: number
   name?: string
@@ -199,13 +202,13 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify, plac
           .update(subscriptions)
           .set({ ...changes, isDefault, updatedAt: clock.now() })
           .where(eq(subscriptions.id, id))
-        if (concernsNode(changes)) {
+        if (changesServing(changes)) {
           await tx
             .update(sites)
             .set({ generation: sql`${sites.generation} + 1` })
             .where(eq(sites.subscriptionId, id))
-          await desired.announce(tx, id)
         }
+        if (concernsNode(changes)) await desired.announce(tx, id)
         // A customer with subscriptions always has a default: either of the two users may lack one now.
         await ensureDefault(tx, before.userId)
         await ensureDefault(tx, userId)
@@ -257,11 +260,15 @@ export function createSubscriptions({ store, clock, audit, writeAs, notify, plac
   }
 }
 
-/** Whether the sites' node has something to do with it. */
-const concernsNode = (changes: SubscriptionChanges): boolean =>
+/** Whether its sites are served otherwise. */
+const changesServing = (changes: SubscriptionChanges): boolean =>
   [changes.status, changes.phpWorkers, changes.phpMemoryMb, changes.phpSeconds, changes.phpUploadMb].some(
     (change) => change !== undefined,
   )
+
+/** Whether its node has something to do with it. */
+const concernsNode = (changes: SubscriptionChanges): boolean =>
+  changesServing(changes) || Object.keys(LIMITS).some((name) => name in changes)
 
 function hasSites(count: number): AppError {
   const sites = count === 1 ? 'a site, which' : `${count} sites, which`

@@ -15,8 +15,18 @@ type Subscription = {
 }
 
 const NAME_RULE = 'name: must be 1 to 100 characters, without control characters'
-/** The limits of PHP, unless others are set. */
-const PHP = { php_workers: 5, php_memory_mb: 256, php_seconds: 60, php_upload_mb: 64 }
+/** The limits, unless others are set. */
+const LIMITS = {
+  php_workers: 5,
+  php_memory_mb: 256,
+  php_seconds: 60,
+  php_upload_mb: 64,
+  max_disk_bytes: 0,
+  max_archive_bytes: 536_870_912,
+  max_unpacked_bytes: 2_147_483_648,
+  max_files: 100_000,
+  limits: { disk: { max_bytes: null, used_bytes: null, enforced: 'measured' } },
+}
 const MAX_SITES_RULE = 'max_sites: must be from 0 to 1000000'
 const DEFAULT_RULE = 'is_default: must be true; make another subscription the default instead'
 
@@ -61,7 +71,14 @@ describe('a customer’s list', () => {
     expect([answer.status, answer.message, answer.data]).toEqual([200, '', []])
     const first = await panel.subscription(carl.id, { name: 'First', max_sites: 5 })
     const second = await panel.subscription(carl.id, { name: 'Second' })
-    const shared = { user_id: carl.id, status: 'active', ...PHP, node_id: null, created_at: now(), updated_at: now() }
+    const shared = {
+      user_id: carl.id,
+      status: 'active',
+      ...LIMITS,
+      node_id: null,
+      created_at: now(),
+      updated_at: now(),
+    }
     expect(await own(carl.token)).toEqual([
       { id: first, name: 'First', is_default: true, max_sites: 5, ...shared },
       { id: second, name: 'Second', is_default: false, max_sites: 0, ...shared },
@@ -216,7 +233,7 @@ describe('an administrator', () => {
       status: 'active',
       is_default: true,
       max_sites: 10,
-      ...PHP,
+      ...LIMITS,
       node_id: null,
       created_at: now(),
       updated_at: now(),

@@ -166,6 +166,16 @@ export const Report = closed({
       examples: [[]],
     }),
   ),
+  subscription_sizes: t.Optional(
+    t.Array(
+      closed({
+        subscription_id: idIn([12]),
+        bytes: count(1_048_576),
+        enforced: choice(['kernel', 'measured'], 'Who keeps it within its limit'),
+      }),
+      { maxItems: MOST_ENTRIES, examples: [[]] },
+    ),
+  ),
 })
 
 /** @throws AppError `validation_error` for an entry that lacks what its state needs */
