@@ -3,6 +3,8 @@ import { QueryClientProvider } from '@tanstack/preact-query'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
+import { useMe } from './api/me.ts'
+import { isProblem } from './api/problem.ts'
 import { queryClient } from './api/queries.ts'
 import { base } from './base.ts'
 import { ConfirmEmail } from './login/confirm-email.tsx'
@@ -15,6 +17,15 @@ import { session } from './session/session.ts'
 import { Shell } from './shell/shell.tsx'
 import { Sites } from './sites/sites.tsx'
 
+const Keys = later(async () => (await import('./account/account-views.ts')).Keys)
+const Account = later(async () => (await import('./account/account-views.ts')).Account)
+const EnrolmentRequired = later(async () => (await import('./account/account-views.ts')).EnrolmentRequired)
+const Users = later(async () => (await import('./admin/admin-views.ts')).Users)
+const User = later(async () => (await import('./admin/admin-views.ts')).User)
+const Subscriptions = later(async () => (await import('./admin/admin-views.ts')).Subscriptions)
+const Settings = later(async () => (await import('./admin/admin-views.ts')).Settings)
+const AuditLog = later(async () => (await import('./admin/admin-views.ts')).AuditLog)
+const Nodes = later(async () => (await import('./admin/admin-views.ts')).Nodes)
 const NewSite = later(async () => (await import('./sites/site-views.ts')).NewSite)
 const Site = later(async () => (await import('./sites/site-views.ts')).Site)
 
@@ -37,6 +48,31 @@ export function App() {
                 <Route path="/login">
                   <Redirect to="/sites" replace />
                 </Route>
+                <Route path="/change-password">
+                  <Redirect to="/account" replace />
+                </Route>
+                <Route path="/keys">
+                  <Keys />
+                </Route>
+                <Route path="/account">
+                  <Account />
+                </Route>
+                <Route path="/admin/users">
+                  <Users />
+                </Route>
+                <Route path="/admin/users/:id">{({ id }) => <User key={id} id={Number(id)} />}</Route>
+                <Route path="/admin/subscriptions">
+                  <Subscriptions />
+                </Route>
+                <Route path="/admin/settings">
+                  <Settings />
+                </Route>
+                <Route path="/admin/audit-log">
+                  <AuditLog />
+                </Route>
+                <Route path="/admin/nodes">
+                  <Nodes />
+                </Route>
                 <Route path="/" component={Sites} />
                 <Route path="/sites" component={Sites} />
                 <Route path="/sites/new">
@@ -57,7 +93,9 @@ export function App() {
 /** What needs a login: without one, the form is shown in its place, and the address stays. */
 function Private({ children }: { children: ComponentChildren }) {
   const current = useObserved(session)
+  const { error } = useMe(current !== undefined)
   if (!current) return <Login />
+  if (isProblem(error) && error.code === '2fa_enrolment_required') return <EnrolmentRequired />
   return (
     <Shell>
       <FocusOnNavigation />

@@ -16,7 +16,7 @@ type Shown = {
 const Context = createContext<Shown>({ mistakes: new Map(), isBusy: false })
 export const useFormState = () => useContext(Context)
 
-type Props = {
+export type FormProps = {
   /** Sends what was typed. What it throws is shown, and the form stays as it is. */
   onSubmit(values: Values): Promise<unknown>
   submit: ComponentChildren
@@ -29,7 +29,15 @@ type Props = {
   children: ComponentChildren
 }
 
-export function Form({ onSubmit, submit, tone = 'primary', isDisabled = false, onCancel, children, ...rest }: Props) {
+export function Form({
+  onSubmit,
+  submit,
+  tone = 'primary',
+  isDisabled = false,
+  onCancel,
+  children,
+  ...rest
+}: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   const [isBusy, setBusy] = useState(false)
   const [thrown, setThrown] = useState<unknown>()

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { useMe } from '../api/me.ts'
+import { useIsAdmin, useMe } from '../api/me.ts'
 import { base } from '../base.ts'
 import { Brand } from '../parts/brand.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -16,7 +16,31 @@ import { SubscriptionChoice } from './subscription.tsx'
 
 type Entry = { href: string; icon: IconName; label: string }
 
-const entries = (): Entry[] => [{ href: '/sites', icon: 'sites', label: words.shell.sites }]
+const entries = (): Entry[] => [
+  { href: '/sites', icon: 'sites', label: words.shell.sites },
+  { href: '/keys', icon: 'keys', label: words.keys.title },
+  { href: '/account', icon: 'account', label: words.account.title },
+]
+
+const administration = (): Entry[] => [
+  { href: '/admin/users', icon: 'users', label: words.users.title },
+  { href: '/admin/subscriptions', icon: 'subscriptions', label: words.subscriptions.title },
+  { href: '/admin/nodes', icon: 'node', label: words.nodes.title },
+  { href: '/admin/audit-log', icon: 'log', label: words.auditLog.title },
+  { href: '/admin/settings', icon: 'settings', label: words.settings.title },
+]
+
+function Administration() {
+  if (!useIsAdmin()) return null
+  return (
+    <nav class="nav wide" aria-label={words.shell.administration}>
+      <h2 class="small">{words.shell.administration}</h2>
+      {administration().map((entry) => (
+        <NavLink key={entry.href} {...entry} />
+      ))}
+    </nav>
+  )
+}
 
 function NavLink({ href, icon, label }: Entry) {
   const [path] = useLocation()
@@ -56,6 +80,7 @@ function Menu({ onClose }: { onClose(): void }) {
       <div class="stack">
         <Who />
         <SubscriptionChoice />
+        <Administration />
         <a href={`${base}/api/docs`}>{words.shell.apiReference}</a>
         <LanguageChoice />
         <LogOut />
@@ -100,6 +125,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             {words.shell.menu}
           </button>
         </nav>
+        <Administration />
         <div class="foot">
           <Who />
           <LogOut />

@@ -27,7 +27,8 @@ const PREFLIGHTS = 600
 /** What a browser asks for by itself, beside the files of the reference: a page of it has several. */
 const ASSETS = new Set(['/', '/favicon.ico', '/.well-known/security.txt', '/.well-known/change-password', '/api/docs'])
 /** The files of the page for people, and the paths at which it is served. */
-const PAGE = /^\/(?:assets|login|forgot|reset-password|activate|confirm-email|sites)(?:\/|$)/
+const PAGE =
+  /^\/(?:assets|login|forgot|reset-password|activate|confirm-email|change-password|sites|keys|account|admin)(?:\/|$)/
 
 export function createPolicies(limits: Limits): Policies {
   const policy = (name: string, limit: number): Policy => ({ name, limit, windowSeconds: WINDOW_SECONDS })

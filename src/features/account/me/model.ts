@@ -10,6 +10,7 @@ import { UserModel } from '../model.ts'
 export const MeModel = t.Object(
   {
     user: UserModel,
+    two_factor_enabled: t.Boolean({ description: 'Whether a login of the user takes a code' }),
     credential: t.Object(
       {
         kind: choice(['jwt', 'api_key']),

@@ -26,8 +26,10 @@ export function meRoutes({ guard, getUser, findKey }: MeRoutesOptions) {
   async function getMe({ caller, context }: Call<typeof operations.getMe>) {
     const { credential } = caller
     const key = credential.kind === 'jwt' ? undefined : await findKey(caller, credential.keyId)
+    const user = await getUser(caller.userId)
     return envelope({
-      user: toUser(await getUser(caller.userId)),
+      user: toUser(user),
+      two_factor_enabled: user.totpEnabledAt !== null,
       credential: model.toCredential(credential, key),
       rate_limit: model.toRateLimit(context.responseHeaders),
     })
