@@ -148,6 +148,8 @@ describe('the document', () => {
     enableTwoFactor: ['recovery_codes'],
     renewRecoveryCodes: ['recovery_codes'],
     rotateNodeToken: ['token'],
+    // For the node that serves them: the tokens of challenges, which are public, and the keys of uploaded certificates.
+    getNodeState: ['token', 'key'],
   }
 
   function* names(schema: Schema): Generator<string> {
