@@ -281,6 +281,7 @@ const otherReaders: Record<string, string> = {
   'features/hosting/certificates/foreign-names.ts subscriptions': 'whose names a certificate is good for too',
   'features/hosting/certificates/site.ts siteDomains': 'its names, which certificates are for',
   'features/hosting/certificates/site.ts sites': 'whether it is being deleted',
+  'features/hosting/certificates/worker.ts sites': 'which of those that are due are on a node',
   'features/hosting/deployments/deployments.ts sites': 'how many of a subscription wait',
   'features/hosting/site-access.ts sites': 'which site a request is about, for all features of hosting/',
   'features/hosting/site-access.ts subscriptions': 'whose site it is, in one statement with it',

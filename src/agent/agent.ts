@@ -4,9 +4,12 @@ import type { Clock } from '../core/clock.ts'
 import { closeAll } from '../core/close-all.ts'
 import { startTasks } from '../jobs/task.ts'
 import type { Log } from '../log/log.ts'
+import { createCertificateKeys } from '../node/certificate-keys.ts'
 import type { ArchiveSource, NodeLink } from '../node/protocol.ts'
+import { createProveCertificate } from '../node/prove-certificate.ts'
 import { createReconciler, FULL_PASS_MS } from '../node/reconcile.ts'
 import { createReleases } from '../node/releases.ts'
+import { createSiteCertificates } from '../node/site-certificates.ts'
 import { createAccounts } from './accounts.ts'
 import { wrongField } from './checks.ts'
 import { download } from './download.ts'
@@ -19,6 +22,8 @@ import { ensureNodeTree } from './node-tree.ts'
 import { createPhp, PHP_LOOK_MS } from './php/php.ts'
 import { createProve } from './prove.ts'
 import { createReleaseFiles } from './release-files.ts'
+import { createCertificateFiles } from './tls/certificate-files.ts'
+import { createChallengeFiles } from './tls/challenges.ts'
 import { createTrash, TRASH_MS } from './trash.ts'
 import { createTree } from './tree.ts'
 import { unpackAsUser } from './unpack.ts'
@@ -69,6 +74,17 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     clock,
     log,
   })
+  const certificates = createSiteCertificates({
+    link,
+    challenges: createChallengeFiles(layout, web.gid),
+    keys: createCertificateKeys(layout.certificateKeys),
+    secure: {
+      show: createCertificateFiles(layout, web.gid).show,
+      prove: createProveCertificate({ host: '127.0.0.1', port: 443 }),
+    },
+    durable: () => undefined,
+    log,
+  })
   const driver = createNginxDriver({
     layout,
     view: viewOf(layout),
@@ -79,6 +95,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     releases,
     files,
     trash,
+    certificates,
     prove: createProve(layout),
     php,
     clock,

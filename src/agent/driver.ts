@@ -6,6 +6,7 @@ import type { Log } from '../log/log.ts'
 import { type Driver, numbersToKeep, type Observed, stateOf } from '../node/driver.ts'
 import type { DesiredSite, DesiredSubscription, Failure } from '../node/protocol.ts'
 import type { Releases } from '../node/releases.ts'
+import type { SiteCertificates } from '../node/site-certificates.ts'
 import { requireIds, wrongField } from './checks.ts'
 import { type Generation, type Generations, nameOf, siteOfGeneration } from './generations.ts'
 import { homeOf, type NodeLayout, siteOf } from './layout.ts'
@@ -14,6 +15,7 @@ import type { Php } from './php/php.ts'
 import type { Prove } from './prove.ts'
 import { type AgentReleaseFiles, isDirectory } from './release-files.ts'
 import { AWAY_PAGE, pageOf, waitingRoot } from './states.ts'
+import { wrongTlsField } from './tls/checks.ts'
 import type { Trash } from './trash.ts'
 import { namesIn, type Tree } from './tree.ts'
 import type { Users } from './users.ts'
@@ -29,6 +31,7 @@ export type NginxDriverOptions = {
   releases: Releases
   files: AgentReleaseFiles
   trash: Trash
+  certificates: SiteCertificates
   prove: Prove
   php: Pick<Php, 'serve' | 'removeSite' | 'removeSubscription'>
   clock: Clock
@@ -40,7 +43,8 @@ type Target = { ok: true; root: string; documentRoot: string } | { ok: false; fa
 const DEFAULT_PUBLIC = 'public'
 
 export function createNginxDriver(options: NginxDriverOptions): Driver {
-  const { layout, view, users, tree, generations, names, releases, files, trash, prove, php, clock, log } = options
+  const { layout, view, users, tree, generations, names, releases, files, trash } = options
+  const { certificates, prove, php, clock, log } = options
   /** By subscription, while its user and home are being made. */
   const making = new Map<number, Promise<string[]>>()
   /** By site, the names of its generations on disk. */
@@ -127,6 +131,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     if (state !== 'serving') await php.serve(subscription, site)
     const seen = await prove(site.names[0] ?? '')
     if (seen !== name) throw new Error(`${site.names[0]} is served as ${JSON.stringify(seen)}, not as ${name}`)
+    certificates.want(site)
     await tidy(subscription.id, site, name)
     const repaired = [...mendedHome, ...mendedSite, ...mendedGeneration, ...mendedNames]
     if (repaired.length > 0) log.warn({ site_id: site.id, repaired }, 'what someone else had changed was put right')
@@ -138,7 +143,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
 
   return {
     async serve(subscription, site) {
-      const field = wrongField(subscription, site)
+      const field = wrongField(subscription, site) ?? (site.tls && wrongTlsField(site.tls, site))
       if (field === undefined) return serve(subscription, site)
       log.error({ site_id: site.id, field }, 'the panel wants what no panel should; nothing was changed')
       return failed(
@@ -152,6 +157,8 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
       names.forget(siteId)
       await php.removeSite(siteId)
       await releases.cut(siteId)
+      // Keys do not go to the trash.
+      await certificates.remove(siteId)
       for (const name of known.get(siteId) ?? []) generations.remove(name)
       known.delete(siteId)
       trash.discard(subscriptionId, siteId, clock.now())
@@ -175,12 +182,16 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     async stopServing(siteId) {
       names.forget(siteId)
       await php.removeSite(siteId)
+      await certificates.unload(siteId)
       for (const name of known.get(siteId) ?? []) generations.remove(name)
       known.delete(siteId)
     },
 
     sitesWithFiles: async () => tree.sites().map(({ siteId }) => siteId),
-    stop: releases.stop,
+    async stop() {
+      await releases.stop()
+      await certificates.stop()
+    },
   }
 }
 

@@ -36,6 +36,8 @@ export function nodeLayout(root = '/') {
     agent: join(sites, '.agent'),
     /** `by-name/NAME/pem` and `certs/ID/pem`: certificates with their keys. root:ncp-web 0750 */
     certificates: join(sites, 'tls'),
+    /** The keys of certificates, a directory a site. root 0700 */
+    certificateKeys: join(sites, '.keys'),
     /** Answers to challenges of certificate authorities. root:ncp-web 0750 */
     challenges: join(sites, 'acme'),
     /** Empty: the root of what is never served. root:ncp-web 0750 */

@@ -4,12 +4,12 @@ import type { Log } from '../log/log.ts'
 import { type Driver, numbersToKeep, stateOf } from '../node/driver.ts'
 import type { DesiredSite } from '../node/protocol.ts'
 import type { Releases } from '../node/releases.ts'
+import type { SiteCertificates } from '../node/site-certificates.ts'
 import type { Prove } from './prove.ts'
 import type { ServedSite } from './site.ts'
 import type { SiteFiles } from './site-files.ts'
 import { rootOf } from './site-root.ts'
 import type { LoadedSites } from './table.ts'
-import type { SiteTls } from './tls/site-tls.ts'
 
 export type EmbeddedDriverOptions = {
   /** What the listener serves. */
@@ -17,7 +17,7 @@ export type EmbeddedDriverOptions = {
   files: SiteFiles
   releases: Releases
   /** Absent where no certificates are served. */
-  tls?: SiteTls
+  tls?: SiteCertificates
   /** Undefined where nothing listens: then nothing is served, and only deletions are seen to. */
   prove: Prove | undefined
   /** Resolves when what was read is on the disk. */

@@ -11,7 +11,7 @@ import type { NodeReport } from '../../src/node/protocol.ts'
 import { archiveOf } from './archives.ts'
 import { newDirectory } from './directory.ts'
 import { type NodeMachine, type NodeProcess, usingNodeMachine } from './node-machine.ts'
-import { type Customer, type Panel, usePanel } from './panel.ts'
+import { type Customer, type Panel, type PanelOptions, usePanel } from './panel.ts'
 import { until } from './until.ts'
 
 export type Site = {
@@ -31,10 +31,11 @@ export const layout = nodeLayout()
 export type AgentNode = Awaited<ReturnType<typeof usingAgentNode>>
 
 /** For the tests of a file. Where no node can be made, `nodeTest` skips them, and nothing may be asked of it. */
-export async function usingAgentNode() {
+/** @param options of its panel */
+export async function usingAgentNode(options: PanelOptions = {}) {
   const machine = await usingNodeMachine()
   if (!machine.run) return {} as never
-  const panel = await usePanel()
+  const panel = await usePanel(options)
   const node = await connectedNode(panel)
   await prepare(machine)
   const socket = join(newDirectory('ncp-agent-'), 'panel.sock')

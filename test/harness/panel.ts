@@ -102,8 +102,11 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
   )
   const nodeSocket = openNodeSocket(app.fetchForNodes, services.paths.nodeSocket, log)
   server = listen(app.fetch, { host: config.host, port: config.port, tls: undefined })
-  const sites = config.sitesPort === 0 || network.httpPort !== undefined ? await services.embedded.start() : undefined
-  if (sites) services.certificates.start()
+  const sites =
+    config.sitesPort === 0 || (network.httpPort !== undefined && config.sitesPort === network.httpPort)
+      ? await services.embedded.start()
+      : undefined
+  if (sites || network.httpPort !== undefined) services.certificates.start()
   services.readiness.set(true)
   const origin = `http://127.0.0.1:${server.port}`
   const conformance = await sharedConformance()

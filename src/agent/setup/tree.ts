@@ -26,6 +26,7 @@ export const treeOf = (layout: NodeLayout): Directory[] => [
   { path: layout.staging, mode: 0o700 },
   { path: layout.trash, mode: 0o700 },
   { path: layout.agent, mode: 0o700 },
+  { path: layout.certificateKeys, mode: 0o700 },
   { path: layout.run, mode: 0o755 },
   { path: layout.view, mode: 0o755 },
   { path: layout.phpSockets, mode: 0o711 },

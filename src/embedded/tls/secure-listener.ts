@@ -6,12 +6,10 @@ import { inTime } from '../../core/in-time.ts'
 import { pause } from '../../core/pause.ts'
 import type { Tls } from '../../http/listen.ts'
 import { createSingleFlight } from '../../jobs/single-flight.ts'
+import type { LoadedCertificate } from '../../node/site-certificates.ts'
 import { type ListenerOptions, openListener } from '../../tls/listener.ts'
 import type { SiteFetch } from '../fetch.ts'
 import { lastResort } from '../listener.ts'
-
-/** A certificate, and the names that are served with it. */
-export type LoadedCertificate = Tls & { id: number; names: readonly string[] }
 
 export type SecureListenerOptions = Pick<ListenerOptions, 'host' | 'port' | 'handsOver'> & {
   fetch: SiteFetch

@@ -1,8 +1,9 @@
 /** Gets a certificate from an authority for the configured names. */
+
+import { requestCertificate } from '../../crypto/certificate-request.ts'
 import { accountKey } from './account.ts'
 import { publishInWebroot, publishOnPort } from './challenge.ts'
 import { orderCertificate, type PublishChallenge } from './client.ts'
-import { requestCertificate } from './request.ts'
 
 export type IssueOptions = {
   names: readonly string[]

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { ReadStore } from '../../../db/store.ts'
 import { certificates } from '../../../db/tables.ts'
 import type { Log } from '../../../log/log.ts'
-import { desired } from '../../../node/desired-states.ts'
+import { desired, type NodeId } from '../../../node/desired-states.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordEvent } from '../events/events.ts'
 import { type IssuedCertificate, issuedCertificates } from '../tls/rows.ts'
@@ -34,6 +34,9 @@ const SILENT_MS = 5 * 60 * 1000
 const FAULT_MS = 15 * 60 * 1000
 
 export function createAdvance({ store, writeAs, clock, log, recordEvent, checkNames, order }: AdvanceOptions) {
+  /** By node: one that did not answer is not asked before then. */
+  const silentUntil = new Map<NodeId, number>()
+
   async function look(site: CertifiedSite) {
     const issued = await issuedCertificates(store.read, [site.id])
     const failed = await readNameStates(store.read, site.names)
@@ -88,13 +91,18 @@ export function createAdvance({ store, writeAs, clock, log, recordEvent, checkNa
   return async function advance(siteId: number, signal: AbortSignal): Promise<number> {
     const site = await readSite(store.read, siteId)
     if (!site || site.isDeleting) return NEVER
-    // Only the panel's own process requests certificates.
-    if (!(await desired.isOn(store.read, null, site.subscriptionId))) return NEVER
+    // Its other sites would wait in vain as well, and hold up those of other nodes.
+    const silent = silentUntil.get(site.nodeId) ?? 0
+    if (silent > clock.now()) return silent
     try {
       return await advanceOnce(site, signal)
     } catch (error) {
       if (signal.aborted) return 0
-      if (error instanceof SilentNodeError) return clock.now() + SILENT_MS
+      if (error instanceof SilentNodeError) {
+        const until = clock.now() + SILENT_MS
+        silentUntil.set(site.nodeId, until)
+        return until
+      }
       log.error({ err: error, site_id: siteId }, 'the certificates of a site could not be seen to')
       return clock.now() + FAULT_MS
     }

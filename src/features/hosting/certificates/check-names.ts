@@ -26,41 +26,46 @@ export type CheckNames = ReturnType<typeof createCheckNames>
 const SIDE_BY_SIDE = 5
 
 export function createCheckNames({ challenges, reach, port }: CheckNamesOptions) {
-  async function check(host: string, token: string, answer: string): Promise<string | undefined> {
+  /** @param here the addresses that its site has; none where they are not known */
+  async function check(
+    host: string,
+    here: readonly string[],
+    token: string,
+    answer: string,
+  ): Promise<string | undefined> {
     const path = `/.well-known/acme-challenge/${token}`
     let reached: Reached[]
     try {
       // Its purpose is to lead here.
       reached = await reach.getFromEach({ host, port, path, mayBeHere: true })
     } catch (error) {
-      return `${(error as Error).message}; ${advice(false)}`
+      return `${(error as Error).message}; ${advice(here, false)}`
     }
-    if (reached.length === 0) return `${host} has no A or AAAA record; ${advice(false)}`
+    if (reached.length === 0) return `${host} has no A or AAAA record; ${advice(here, false)}`
     const wrong = reached.find((one) => 'failure' in one || one.status !== 200 || one.body.trim() !== answer)
-    return wrong && `${host} leads to ${wrong.address}, ${fault(wrong)}`
+    return wrong && `${host} leads to ${wrong.address}, ${fault(here, wrong)}`
   }
 
-  function fault(wrong: Reached): string {
-    const isHere = reach.reachableHere().includes(wrong.address)
+  function fault(here: readonly string[], wrong: Reached): string {
+    const isHere = here.includes(wrong.address)
     if ('failure' in wrong) {
       return isHere
         ? `this server, but on port ${port} ${wrong.failure}; ask your provider`
-        : `but ${wrong.failure}; ${advice(isIPv6(wrong.address))}`
+        : `but ${wrong.failure}; ${advice(here, isIPv6(wrong.address))}`
     }
     if (wrong.status >= 300 && wrong.status < 400) {
       return 'which redirects to another address; let it answer /.well-known/acme-challenge/ over HTTP without a redirect'
     }
     return isHere
       ? `this server, but something else answers on port ${port} there; ask your provider`
-      : `where another server answers; ${advice(isIPv6(wrong.address))}`
+      : `where another server answers; ${advice(here, isIPv6(wrong.address))}`
   }
 
   /** @param isV6 whether the record that is wrong is an AAAA record */
-  function advice(isV6: boolean): string {
-    const own = reach.reachableHere()
-    const address = own.find((one) => isIPv6(one) === isV6)
+  function advice(here: readonly string[], isV6: boolean): string {
+    const address = here.find((one) => isIPv6(one) === isV6)
     if (address !== undefined) return `set its ${isV6 ? 'AAAA' : 'A'} record to ${address}`
-    return isV6 && own.length > 0 ? 'remove its AAAA record' : 'let its A record lead to this server'
+    return isV6 && here.length > 0 ? 'remove its AAAA record' : 'let its A record lead to this server'
   }
 
   /**
@@ -73,12 +78,14 @@ export function createCheckNames({ challenges, reach, port }: CheckNamesOptions)
     signal: AbortSignal,
   ): Promise<Map<string, string | undefined>> {
     const [token, answer] = [newToken(), newToken()]
+    // Where another machine can be reached is not known here.
+    const here = site.nodeId === null ? reach.reachableHere() : []
     const retract = await challenges.publish(site, token, answer, signal)
     const results = new Map<string, string | undefined>()
     let next = 0
     const work = async () => {
       for (let name = names[next++]; name !== undefined; name = names[next++]) {
-        results.set(name, await check(name, token, answer))
+        results.set(name, await check(name, here, token, answer))
       }
     }
     try {

@@ -48,7 +48,8 @@ export function certificatesModule(needs: CertificatesNeeds) {
     checkNames,
     order: serving.isOrdering ? order : undefined,
   })
-  const worker = createWorker({ store, writeAs, commits, clock, log, advance })
+  const isServedHere = () => serving.of(null).tls !== undefined
+  const worker = createWorker({ store, writeAs, commits, clock, log, advance, isServedHere })
   const certificates = createCertificates({
     ...needs,
     recordEvent,
@@ -58,10 +59,8 @@ export function certificatesModule(needs: CertificatesNeeds) {
     services: {
       certificates: {
         ...certificates,
-        /** For the process that serves: sees to the certificates of sites from now on, where sites are served over HTTPS. */
-        start(): void {
-          if (serving.of(null).tls) worker.start()
-        },
+        /** For the process that serves: sees to the certificates of sites from now on. */
+        start: worker.start,
         seeToDue: worker.seeToDue,
       },
     },

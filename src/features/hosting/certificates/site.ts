@@ -2,10 +2,13 @@
 import { asc, eq } from 'drizzle-orm'
 import type { Queries } from '../../../db/store.ts'
 import { siteDomains, sites } from '../../../db/tables.ts'
+import type { NodeId } from '../../../node/desired-states.ts'
 
 export type CertifiedSite = {
   id: number
   subscriptionId: number
+  /** Null for the panel's own process. */
+  nodeId: NodeId
   generation: number
   isDeleting: boolean
   /** The domain, then the aliases. */
@@ -21,6 +24,6 @@ export async function readSite(queries: Queries, id: number): Promise<CertifiedS
     .orderBy(asc(siteDomains.position))
   const [first] = rows
   if (!first) return undefined
-  const { subscriptionId, generation, isDeleting } = first.site
-  return { id, subscriptionId, generation, isDeleting, names: rows.map(({ name }) => name) }
+  const { subscriptionId, nodeId, generation, isDeleting } = first.site
+  return { id, subscriptionId, nodeId, generation, isDeleting, names: rows.map(({ name }) => name) }
 }

@@ -1,11 +1,11 @@
 /** Sees to the sites whose certificates are due, some at a time, for as long as the panel serves. */
-import { and, asc, eq, gt, isNull, lte } from 'drizzle-orm'
+import { and, asc, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { pause } from '../../../core/pause.ts'
 import type { CommitSignal } from '../../../db/commit-signal.ts'
 import type { ReadStore } from '../../../db/store.ts'
-import { certificateChallenges, certificateNames, certificates, certificateWork } from '../../../db/tables.ts'
+import { certificateChallenges, certificateNames, certificates, certificateWork, sites } from '../../../db/tables.ts'
 import type { Log } from '../../../log/log.ts'
 import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { Advance } from './advance.ts'
@@ -19,6 +19,8 @@ export type WorkerOptions = {
   clock: Clock
   log: Log
   advance: Advance
+  /** Whether the panel's own process serves sites over HTTPS; nodes always do. */
+  isServedHere(): boolean
 }
 
 /** Sites at a time: most of it is waiting for others. */
@@ -30,7 +32,7 @@ const SETTLE_MS = 50
 /** A site belongs to one run until then, unless that comes to an end. */
 const LEASE_MS = 60 * 60 * 1000
 
-export function createWorker({ store, writeAs, commits, clock, log, advance }: WorkerOptions) {
+export function createWorker({ store, writeAs, commits, clock, log, advance, isServedHere }: WorkerOptions) {
   const stopping = new AbortController()
   /** Sites that are seen to now. */
   const inHand = new Map<number, Promise<void>>()
@@ -42,7 +44,8 @@ export function createWorker({ store, writeAs, commits, clock, log, advance }: W
     const rows = await store.read
       .select({ siteId: certificateWork.siteId })
       .from(certificateWork)
-      .where(lte(certificateWork.dueAt, clock.now()))
+      .innerJoin(sites, eq(sites.id, certificateWork.siteId))
+      .where(and(lte(certificateWork.dueAt, clock.now()), isServedHere() ? undefined : isNotNull(sites.nodeId)))
       .orderBy(asc(certificateWork.dueAt))
       .limit(2 * SIDE_BY_SIDE)
     return rows.map(({ siteId }) => siteId)

@@ -10,16 +10,16 @@ import { createSiteFiles } from '../../../embedded/site-files.ts'
 import { createSizes } from '../../../embedded/sizes.ts'
 import { createLoadedSites } from '../../../embedded/table.ts'
 import { createChallenges, PANEL } from '../../../embedded/tls/challenges.ts'
-import { createProveCertificate } from '../../../embedded/tls/prove.ts'
 import { openSecureListener, type SecureListener } from '../../../embedded/tls/secure-listener.ts'
-import { createSiteKeys } from '../../../embedded/tls/site-keys.ts'
-import { createSiteTls } from '../../../embedded/tls/site-tls.ts'
 import { createTraffic } from '../../../embedded/traffic.ts'
 import type { Module } from '../../../module.ts'
+import { createCertificateKeys } from '../../../node/certificate-keys.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
 import type { NodeLink } from '../../../node/protocol.ts'
+import { createProveCertificate } from '../../../node/prove-certificate.ts'
 import { createReconciler, FULL_PASS_MS, type Reconciler } from '../../../node/reconcile.ts'
 import { createReleases } from '../../../node/releases.ts'
+import { createSiteCertificates } from '../../../node/site-certificates.ts'
 import type { Platform } from '../../../platform.ts'
 import { uses } from '../../../system/workarounds.ts'
 import type { Limits as UnpackLimits } from '../../../unpack/limits.ts'
@@ -92,7 +92,7 @@ export function embeddedModule(needs: EmbeddedNeeds) {
     unpack: (archive, release, { limits }, signal) =>
       unpack({ archive, release, limits: { ...unpackLimits, ...limits }, links: 'refuse', signal }),
   })
-  const keys = createSiteKeys(paths.siteKeys)
+  const keys = createCertificateKeys(paths.siteKeys)
   const challenges = createChallenges()
   const probeToken = newToken()
   const answers = new Map<string, number>()
@@ -149,11 +149,11 @@ export function embeddedModule(needs: EmbeddedNeeds) {
 
   function startReconciler(): void {
     const on = (port: number) => ({ host: localHost(config.sitesHost), port })
-    const tls = createSiteTls({
+    const tls = createSiteCertificates({
       link,
       challenges,
       keys,
-      secure: secure && { listener: secure, prove: createProveCertificate(on(secure.port)) },
+      secure: secure && { show: secure.set, prove: createProveCertificate(on(secure.port)) },
       durable: store.durable,
       log,
     })

@@ -17,6 +17,7 @@ export const NO_DRIVER = 'This server does not serve sites; its operator can swi
 
 /** Of every node. */
 const NODE_PORT = 80
+const NODE_TLS_PORT = 443
 
 export type Serving = ReturnType<typeof createServing>
 
@@ -42,7 +43,7 @@ export function createServing(config: ServingConfig) {
     tls: port === undefined || tlsPort === undefined ? undefined : { port: tlsPort, isOrdering },
   })
   const of = (nodeId: NodeId): ServedBy =>
-    nodeId === null ? here() : { driver: 'nginx', nodeId, port: NODE_PORT, tls: undefined }
+    nodeId === null ? here() : { driver: 'nginx', nodeId, port: NODE_PORT, tls: { port: NODE_TLS_PORT, isOrdering } }
 
   return {
     /** Who serves what is on a node. */

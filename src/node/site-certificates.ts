@@ -1,22 +1,39 @@
 /** Does what is wanted for the certificates of sites, one site at a time, and reports what it sees. */
 import { X509Certificate } from 'node:crypto'
-import type { Awaitable } from '../../core/awaitable.ts'
-import { pause } from '../../core/pause.ts'
-import { createSemaphore } from '../../core/semaphore.ts'
-import { type Backoff, delayAfter } from '../../jobs/backoff.ts'
-import type { Log } from '../../log/log.ts'
-import type { CertificateReport, DesiredSite, DesiredTls, NodeLink } from '../../node/protocol.ts'
-import type { Challenges } from './challenges.ts'
-import type { ProveCertificate } from './prove.ts'
-import type { LoadedCertificate, SecureListener } from './secure-listener.ts'
-import type { SiteKeys } from './site-keys.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import { pause } from '../core/pause.ts'
+import { createSemaphore } from '../core/semaphore.ts'
+import { type Backoff, delayAfter } from '../jobs/backoff.ts'
+import type { Log } from '../log/log.ts'
+import type { CertificateKeys } from './certificate-keys.ts'
+import type { CertificateReport, DesiredSite, DesiredTls, NodeLink } from './protocol.ts'
+import type { ProveCertificate } from './prove-certificate.ts'
 
-type Secure = { listener: Pick<SecureListener, 'set'>; prove: ProveCertificate }
+/** A certificate with its key in PEM, and the names that are served with it. */
+export type LoadedCertificate = { id: number; names: readonly string[]; cert: string; key: string }
 
-export type SiteTlsOptions = {
+/** What serves sites over HTTPS. */
+export type Secure = {
+  /**
+   * Serves the names of a site with these certificates, in place of those that it had.
+   *
+   * @returns once they are served
+   * @throws Error for a certificate or key that cannot be used; then the site keeps what it had
+   */
+  show(siteId: number, certificates: readonly LoadedCertificate[]): Promise<void>
+  prove: ProveCertificate
+}
+
+/** Answers by which a name proves that it leads here. */
+export type ChallengeAnswers = {
+  /** In place of those that the site had. */
+  set(siteId: number, challenges: readonly { token: string; answer: string }[]): void
+}
+
+export type SiteCertificatesOptions = {
   link: NodeLink
-  challenges: Challenges
-  keys: SiteKeys
+  challenges: ChallengeAnswers
+  keys: CertificateKeys
   /** Undefined where sites are not served over HTTPS: then there are only keys to remove. */
   secure: Secure | undefined
   /** Resolves when what was read is on the disk. */
@@ -26,7 +43,7 @@ export type SiteTlsOptions = {
 
 type Work = { tls: DesiredTls; changed: AbortController; reported: Set<string>; running: Promise<void> | undefined }
 
-export type SiteTls = ReturnType<typeof createSiteTls>
+export type SiteCertificates = ReturnType<typeof createSiteCertificates>
 
 const NOTHING: DesiredTls = { challenges: [], requests: [], certificates: [] }
 const BACKOFF: Backoff = { firstDelayMs: 1000, longestDelayMs: 5 * 60 * 1000 }
@@ -34,7 +51,7 @@ const BACKOFF: Backoff = { firstDelayMs: 1000, longestDelayMs: 5 * 60 * 1000 }
 const SIDE_BY_SIDE = 8
 const MOST_WAITING = 1_000_000
 
-export function createSiteTls({ link, challenges, keys, secure, durable, log }: SiteTlsOptions) {
+export function createSiteCertificates({ link, challenges, keys, secure, durable, log }: SiteCertificatesOptions) {
   const stopping = new AbortController()
   const turns = createSemaphore(SIDE_BY_SIDE, MOST_WAITING)
   const works = new Map<number, Work>()
@@ -66,7 +83,7 @@ export function createSiteTls({ link, challenges, keys, secure, durable, log }: 
   }
 
   /** @returns what is served of the site once the listener has it */
-  async function prepare({ listener }: Secure, siteId: number, work: Work) {
+  async function prepare({ show }: Secure, siteId: number, work: Work) {
     const { tls } = work
     await report(siteId, work, { tokens: tls.challenges.map(({ token }) => token) })
     for (const { id, names } of tls.requests) {
@@ -75,7 +92,7 @@ export function createSiteTls({ link, challenges, keys, secure, durable, log }: 
       await report(siteId, work, { certificates: [{ siteId, certificateId: id, state: 'requested', csr }] })
     }
     const loaded = await load(siteId, work)
-    return { loaded, served: listener.set(siteId, loaded) }
+    return { loaded, served: show(siteId, loaded) }
   }
 
   async function finish({ prove }: Secure, siteId: number, work: Work, loaded: LoadedCertificate[]): Promise<void> {
@@ -126,7 +143,7 @@ export function createSiteTls({ link, challenges, keys, secure, durable, log }: 
     work.tls = NOTHING
     work.changed.abort()
     works.delete(siteId)
-    await secure?.listener.set(siteId, [])
+    await secure?.show(siteId, [])
   }
 
   return {
@@ -135,7 +152,8 @@ export function createSiteTls({ link, challenges, keys, secure, durable, log }: 
       challenges.set(id, tls.challenges)
       const known = works.get(id)
       if (!secure || (!known && tls === NOTHING)) return
-      if (known && Bun.deepEquals(known.tls, tls)) return
+      // Done again all the same: someone else may have changed what was left.
+      if (known?.running && Bun.deepEquals(known.tls, tls)) return
       const work: Work = known ?? { tls, changed: new AbortController(), reported: new Set(), running: undefined }
       work.tls = tls
       works.set(id, work)

@@ -1,18 +1,18 @@
-/** The private keys of sites' certificates: made here, readable by the panel's user alone, and never sent anywhere. */
+/** The private keys of sites' certificates: made here, readable by their maker alone, and never sent anywhere. */
 import { mkdirSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Awaitable } from '../../core/awaitable.ts'
-import { unlessMissing } from '../../core/error-code.ts'
-import { writePrivateFile } from '../../crypto/secret.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import { unlessMissing } from '../core/error-code.ts'
+import { writePrivateFile } from '../crypto/secret.ts'
 
 const PRIVATE = 0o700
 const KEY = /^([1-9]\d*)\.key(?:\.new)?$/
 
-export type SiteKeys = ReturnType<typeof createSiteKeys>
+export type CertificateKeys = ReturnType<typeof createCertificateKeys>
 
 /** @param directory holds a directory for each site that has any, named after its id */
-export function createSiteKeys(directory: string) {
+export function createCertificateKeys(directory: string) {
   const directoryOf = (siteId: number) => join(directory, `${siteId}`)
   const pathOf = (siteId: number, id: number) => join(directoryOf(siteId), `${id}.key`)
 
@@ -31,7 +31,7 @@ export function createSiteKeys(directory: string) {
     async request(siteId: number, id: number, names: readonly string[]): Promise<string> {
       // The polyfill first: the bundler keeps the order of two imports, not that of one file's.
       await import('reflect-metadata')
-      const { requestAgain, requestCertificate } = await import('../../tls/acme/request.ts')
+      const { requestAgain, requestCertificate } = await import('../crypto/certificate-request.ts')
       const known = await read(siteId, id)
       if (known !== undefined) return base64(await requestAgain(names, known))
       const { csr, key } = await requestCertificate(names)
