@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-test('its lines create a site, deploy to it twice, and fetch it', async () => {
+test('its lines create a site, deploy to it twice, fetch it, and go back', async () => {
   for (const scope of SCOPES) expect(page).toContain(`\`${scope}\``)
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
   expect(blocks.length).toBeGreaterThan(4)
@@ -60,11 +60,12 @@ test('its lines create a site, deploy to it twice, and fetch it', async () => {
   const [stdout, stderr] = await Promise.all([new Response(shell.stdout).text(), new Response(shell.stderr).text()])
   expect(stderr).toBe('')
   expect(await shell.exited).toBe(0)
-  const [setUp, created, deployed, fetched, again] = stdout.split(/^== \d+\n/m)
+  const [setUp, created, deployed, fetched, again, back] = stdout.split(/^== \d+\n/m)
   expect(setUp).toBe('')
   const url = /^http:\/\/first\.localhost:\d+$/
   expect(created?.split('\n')).toEqual(['active', expect.stringMatching(url), ''])
   expect([deployed, fetched, again]).toEqual(['active\n', '<h1>Hello</h1>\n', 'true\n'])
+  expect(back).toBe('Deployment activation started\nactive\n')
 })
 
 test('its limits are those of the program', () => {

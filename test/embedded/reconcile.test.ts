@@ -138,6 +138,18 @@ describe('a deployment', () => {
     expect(readdirSync(join(directoryOf(site), 'releases'))).toEqual(['1'])
   })
 
+  test('can be gone back to', async () => {
+    const site = await create()
+    const first = await deploy(site, archiveOf({ 'index.html': 'one' }), 1)
+    await deployed(first)
+    await deployed(await deploy(site, archiveOf({ 'index.html': 'two' }), 2))
+    expect((await panel.post(`/sites/${site.id}/deployments/${first}/activate`, ada.token)).status).toBe(200)
+    const { data } = await panel.get<object>(`/sites/${site.id}/deployments/${first}?wait=observed`, ada.token)
+    expect(data).toMatchObject({ status: 'active' })
+    expect(await pageOf(site.domain)).toEqual([200, 'one'])
+    expect(readlinkSync(join(directoryOf(site), 'current'))).toBe('releases/1')
+  })
+
   test('whose archive is not the one that was uploaded is refused', async () => {
     const site = await create()
     const id = await panel.services.writeAs(panelItself, async (tx) => {

@@ -50,6 +50,7 @@ const FOR_KEYS = [
   'GET /api/v1/sites/{id}/deployments',
   'POST /api/v1/sites/{id}/deployments',
   'GET /api/v1/sites/{id}/deployments/{deployment_id}',
+  'POST /api/v1/sites/{id}/deployments/{deployment_id}/activate',
   'GET /api/v1/subscriptions',
   'GET /api/v1/subscriptions/{id}',
   'PATCH /api/v1/subscriptions/{id}',

@@ -161,6 +161,19 @@ async function makeWorld(): Promise<void> {
       .insert(certificateNames)
       .values({ name: 'carl.example', state: 'failed', reason: 'x', failures: 1, retryAt, attemptedAt }),
   )
+  const rawBody = smallArchive()
+  const deployment = await panel.send<{ id: number }>('POST', `/sites/${site.data.id}/deployments?activate=false`, {
+    as: carl.token,
+    rawBody,
+  })
+  const release = {
+    siteId: site.data.id,
+    deploymentId: deployment.data.id,
+    state: 'ready',
+    files: 1,
+    bytes: 5,
+  } as const
+  await panel.services.takeReport(null, { sites: [], releases: [release], removedSubscriptions: [] })
   const managed = await panel.post<{ id: number }>('/auth/api-keys', carl.token, { name: 'Managed' })
   await panel.login(carl.email)
   const sessions = await panel.get<{ id: number }[]>('/auth/sessions', carl.token)
@@ -176,6 +189,7 @@ async function makeWorld(): Promise<void> {
     'DELETE /admin/subscriptions/{id}': otherSubscription,
     session_id: sessions.data.at(-1)?.id ?? 0,
     key_id: managed.data.id,
+    deployment_id: deployment.data.id,
     '/auth/sessions': sessions.data.at(-1)?.id ?? 0,
     '/auth/api-keys': managed.data.id,
     '/sites': site.data.id,

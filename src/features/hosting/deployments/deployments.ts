@@ -19,10 +19,9 @@ import type { Serving } from '../sites/serving.ts'
 import type { Subscription } from '../subscriptions/scope.ts'
 import { isChanging, type WaitUntilObserved } from '../wait.ts'
 import type { Archive, Archives } from './archives.ts'
+import type { Deployment, FindDeployment } from './find-deployment.ts'
 import type { UploadLimits } from './limits.ts'
 import type { UploadRoom } from './room.ts'
-
-export type Deployment = typeof deployments.$inferSelect
 
 export type NewDeployment = Pick<Deployment, 'message' | 'commit' | 'activates'>
 
@@ -34,6 +33,7 @@ export type DeploymentsOptions = {
   readAs: ReadAs
   waitUntilObserved: WaitUntilObserved
   siteAccess: SiteAccess
+  find: FindDeployment
   serving: Serving
   recordEvent: RecordEvent
   archives: Archives
@@ -45,7 +45,7 @@ export type Deployments = ReturnType<typeof createDeployments>
 
 export function createDeployments(options: DeploymentsOptions) {
   const { store, clock, audit, writeAs, readAs, waitUntilObserved } = options
-  const { siteAccess, serving, recordEvent, archives, room, limits } = options
+  const { siteAccess, find, serving, recordEvent, archives, room, limits } = options
 
   /** @throws AppError `conflict`, `payload_too_large` for a site that takes no such deployment as things are */
   async function requireDeployable(
@@ -64,17 +64,6 @@ export function createDeployments(options: DeploymentsOptions) {
       )
     }
     await requireDiskRoom(queries, subscription)
-  }
-
-  /** @throws AppError `not_found`, `forbidden` */
-  async function find(queries: Queries, caller: Caller, ref: SiteRef, id: number) {
-    const { site } = await siteAccess.find(queries, caller, ref)
-    const [deployment] = await queries
-      .select()
-      .from(deployments)
-      .where(and(eq(deployments.id, id), eq(deployments.siteId, site.id)))
-    if (!deployment) throw new AppError('not_found', 'No such deployment of this site')
-    return { site, deployment }
   }
 
   /** Archives that wait count as what they are yet to become, so that uploads at the same time do not all pass. */
@@ -157,7 +146,8 @@ export function createDeployments(options: DeploymentsOptions) {
           readAs(caller, async (queries, caller) => {
             const { site, deployment } = await find(queries, caller, ref, id)
             const { status } = deployment
-            const isToBeServed = status === 'ready' && site.deploymentId === id && isChanging(site)
+            const isKept = status === 'ready' || status === 'superseded'
+            const isToBeServed = isKept && site.deploymentId === id && isChanging(site)
             return { seen: deployment, isObserved: status !== 'unpacking' && !isToBeServed }
           }),
         patienceMs,

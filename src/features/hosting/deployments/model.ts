@@ -5,7 +5,8 @@ import { formatTimestamp } from '../../../core/timestamp.ts'
 import { choice, closed, idOut, integerOut, integerText, nullable, text, timestampOut } from '../../../http/schema.ts'
 import type { ReleaseFailure } from '../../../node/protocol.ts'
 import { inSubscription } from '../model.ts'
-import type { Deployment, NewDeployment } from './deployments.ts'
+import type { NewDeployment } from './deployments.ts'
+import type { Deployment } from './find-deployment.ts'
 
 const STATUSES = ['unpacking', 'ready', 'active', 'superseded', 'failed'] as const
 

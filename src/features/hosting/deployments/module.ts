@@ -6,12 +6,15 @@ import type { ReadAs, WriteAs } from '../../account/credentials/write-as.ts'
 import type { RecordAudit } from '../../operation/audit/audit.ts'
 import type { RecordEvent } from '../events/events.ts'
 import { createSiteAccess } from '../site-access.ts'
+import type { ServeDeployment } from '../sites/serve-deployment.ts'
 import type { Serving } from '../sites/serving.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import type { WaitUntilObserved } from '../wait.ts'
+import { createActivate } from './activate.ts'
 import { createArchives } from './archives.ts'
 import { createDeployments } from './deployments.ts'
 import { createFindArchive } from './find-archive.ts'
+import { createFindDeployment } from './find-deployment.ts'
 import { LIMITS } from './limits.ts'
 import { createUploadRoom } from './room.ts'
 import { deploymentRoutes } from './routes.ts'
@@ -24,13 +27,16 @@ export type DeploymentsNeeds = Platform & {
   recordEvent: RecordEvent
   readAs: ReadAs
   waitUntilObserved: WaitUntilObserved
+  serveDeployment: ServeDeployment
 }
 
 const HOUR_MS = 60 * 60 * 1000
 
 export function deploymentsModule(needs: DeploymentsNeeds) {
   const { store, clock, paths, config, storageLog, audit, writeAs, readAs } = needs
-  const { subscriptionScope, serving, recordEvent, waitUntilObserved } = needs
+  const { subscriptionScope, serving, recordEvent, waitUntilObserved, serveDeployment } = needs
+  const siteAccess = createSiteAccess(subscriptionScope)
+  const find = createFindDeployment(siteAccess)
   const archives = createArchives(paths.siteArchives)
   const room = createUploadRoom({
     limits: LIMITS,
@@ -43,13 +49,15 @@ export function deploymentsModule(needs: DeploymentsNeeds) {
     writeAs,
     readAs,
     waitUntilObserved,
-    siteAccess: createSiteAccess(subscriptionScope),
+    siteAccess,
+    find,
     serving,
     recordEvent,
     archives,
     room,
     limits: LIMITS,
   })
+  const activate = createActivate({ clock, audit, writeAs, find, serving, recordEvent, serveDeployment })
   return {
     services: {
       deployments,
@@ -63,7 +71,7 @@ export function deploymentsModule(needs: DeploymentsNeeds) {
       },
     },
     routes: ({ guard, answerOnce, receiveUpload }) => [
-      deploymentRoutes({ guard, deployments, answerOnce, receiveUpload }),
+      deploymentRoutes({ guard, deployments, activate, answerOnce, receiveUpload }),
     ],
     tasks: [
       { everyMs: HOUR_MS, run: deployments.removeArchives, log: storageLog, failure: 'unused archives not deleted' },

@@ -1,6 +1,7 @@
 /** `/sites/:id/deployments`: what a site serves, uploaded as an archive. */
 import { Elysia, t } from 'elysia'
 import { representPage, sendPage, sendResource } from '../../../http/conditional.ts'
+import { envelope } from '../../../http/envelope.ts'
 import type { Guard } from '../../../http/guard.ts'
 import type { AnswerOnce } from '../../../http/idempotency/answer-once.ts'
 import { type Call, operation } from '../../../http/operation.ts'
@@ -9,6 +10,7 @@ import { closed, toInteger } from '../../../http/schema.ts'
 import type { ReceiveUpload } from '../../../http/upload.ts'
 import { LIMITS } from '../../../node/limits.ts'
 import { inSubscription, siteParams, toPatience, toSiteRef, waitQuery } from '../model.ts'
+import type { Activate } from './activate.ts'
 import type { Deployments } from './deployments.ts'
 import {
   DeploymentModel,
@@ -19,9 +21,7 @@ import {
   toNewDeployment,
 } from './model.ts'
 
-const deploymentWait = waitQuery(
-  'Answers once the deployment is `active`, `superseded` or `failed`, or `ready` and not to be served',
-)
+const deploymentWait = waitQuery('Answers once the deployment is served or has failed, or is kept and not to be served')
 
 const tag = 'Deployments'
 
@@ -69,17 +69,32 @@ const operations = {
     data: DeploymentModel,
     errors: ['forbidden', 'not_found'],
   }),
+  activateDeployment: operation('user', {
+    id: 'activateDeployment',
+    summary: 'Serve a deployment that is kept',
+    description:
+      'Promotes one that is `ready`, or goes back to one that is `superseded`: the switch takes one step, as after an upload. Uploads that are still being unpacked stay `ready`. Its status is `active` once it is served; wait for that with `wait=observed`. Activating the one that is to be served already changes nothing.',
+    scope: 'deployments:write',
+    keepsToSubscription: true,
+    tag,
+    params: deploymentParams,
+    query: closed(inSubscription),
+    data: DeploymentModel,
+    message: 'Deployment activation started',
+    errors: ['forbidden', 'not_found', 'conflict'],
+  }),
 }
 
 export type DeploymentRoutesOptions = {
   guard: Guard
   deployments: Deployments
+  activate: Activate
   answerOnce: AnswerOnce
   receiveUpload: ReceiveUpload
 }
 
 export function deploymentRoutes(options: DeploymentRoutesOptions) {
-  const { guard, deployments, answerOnce, receiveUpload } = options
+  const { guard, deployments, activate, answerOnce, receiveUpload } = options
 
   async function listDeployments({ caller, params, query, context }: Call<typeof operations.listDeployments>) {
     const page = await deployments.list(caller, toSiteRef(params, query), pageOfQuery(query))
@@ -115,9 +130,15 @@ export function deploymentRoutes(options: DeploymentRoutesOptions) {
     return sendResource(context, toDeployment(deployment))
   }
 
+  async function activateDeployment({ caller, params, query }: Call<typeof operations.activateDeployment>) {
+    const deployment = await activate(caller, toSiteRef(params, query), toInteger(params.deployment_id))
+    return envelope(toDeployment(deployment), operations.activateDeployment.message)
+  }
+
   return new Elysia({ prefix: '/sites' })
     .use(guard)
     .get('/:id/deployments', listDeployments, operations.listDeployments)
     .post('/:id/deployments', createDeployment, operations.createDeployment)
     .get('/:id/deployments/:deployment_id', getDeployment, operations.getDeployment)
+    .post('/:id/deployments/:deployment_id/activate', activateDeployment, operations.activateDeployment)
 }

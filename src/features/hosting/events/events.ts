@@ -24,6 +24,7 @@ export const EVENT_KINDS = [
   'certificate.failed',
   'certificate.uploaded',
   'certificate.deleted',
+  'deployment.activating',
 ] as const
 
 export type EventKind = (typeof EVENT_KINDS)[number]

@@ -17,6 +17,7 @@ import { createReadTls } from './desired-tls.ts'
 import { createLocalLink } from './link.ts'
 import { createTakeReport, type TakeUsage } from './observed.ts'
 import { siteRoutes } from './routes.ts'
+import { serveDeployment } from './serve-deployment.ts'
 import { createServing } from './serving.ts'
 import { createSites } from './sites.ts'
 
@@ -80,6 +81,7 @@ export function sitesModule(needs: SitesNeeds) {
       /** One for all of hosting/: so many requests wait at a time in all. */
       waitUntilObserved,
       refreshTls,
+      serveDeployment,
       /** For nodes: what they are to do, and what they observed. */
       readDesired: readDesiredOf,
       takeReport,

@@ -21,6 +21,7 @@ import type { WriteAs } from '../../account/credentials/write-as.ts'
 import type { EventKind, RecordEvent } from '../events/events.ts'
 import { takeCertificate, takeChallenge } from './observed-certificates.ts'
 import { forgetOldDeployments } from './old-deployments.ts'
+import { serveDeployment } from './serve-deployment.ts'
 
 type SiteRow = typeof sites.$inferSelect
 type DeploymentRow = { site: SiteRow; deployment: typeof deployments.$inferSelect }
@@ -179,17 +180,9 @@ export function createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRe
     // One that was uploaded earlier and took longer does not replace a later one.
     const isNewest = site.deploymentId === null || deployment.id > site.deploymentId
     const serves = deployment.activates && isNewest && !site.isDeleting
-    if (serves) await serve(tx, site, deployment.id)
+    if (serves) await serveDeployment(tx, site, deployment.id)
     const forgotten = await forgetOldDeployments(tx, site.id, serves ? deployment.id : site.deploymentId)
     if (forgotten > 0) await desired.announce(tx, site.subscriptionId)
-  }
-
-  async function serve(tx: Queries, site: SiteRow, deploymentId: number): Promise<void> {
-    await tx
-      .update(sites)
-      .set({ deploymentId, generation: site.generation + 1 })
-      .where(eq(sites.id, site.id))
-    await desired.announce(tx, site.subscriptionId)
   }
 
   async function takeSize(tx: Queries, nodeId: NodeId, { siteId, bytes, files }: SiteSize): Promise<boolean> {

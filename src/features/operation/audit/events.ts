@@ -48,6 +48,7 @@ export const ACTIONS = [
   'certificate.upload',
   'certificate.delete',
   'certificate.retry',
+  'deployment.activate',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]

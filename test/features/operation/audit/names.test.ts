@@ -61,7 +61,11 @@ test('every detail that a panel logs has the name of a field in the document', a
   const site = (await panel.post<{ id: number }>('/sites', ada.token, { domain: 'a.example', aliases: ['b.example'] }))
     .data.id
   await panel.patch(`/sites/${site}`, ada.token, { aliases: [], spa: true, status: 'disabled' })
-  await panel.send('POST', `/sites/${site}/deployments`, { as: ada.token, rawBody: smallArchive() })
+  const rawBody = smallArchive()
+  const { data } = await panel.send<{ id: number }>('POST', `/sites/${site}/deployments`, { as: ada.token, rawBody })
+  const release = { siteId: site, deploymentId: data.id, state: 'ready', files: 1, bytes: 5 } as const
+  await panel.services.takeReport(null, { sites: [], releases: [release], removedSubscriptions: [] })
+  await panel.post(`/sites/${site}/deployments/${data.id}/activate`, ada.token)
   await panel.delete(`/sites/${site}`, ada.token)
   const expires_at = new Date(panel.clock.now() + 1_000_000).toISOString()
   const options = { scopes: ['sites:read'], allowed_cidrs: ['127.0.0.1'], subscription_id: subscription, expires_at }
