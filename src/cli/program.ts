@@ -35,7 +35,7 @@ import { addUser } from './user.ts'
 export async function run(args: readonly string[]): Promise<number> {
   ignoreClosedOutput()
   const program = new Command('ncp')
-    .description('The REST API of a web-hosting control panel')
+    .description('A web-hosting control panel')
     .version(version, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(printableLines(text)) })
