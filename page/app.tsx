@@ -12,10 +12,12 @@ import { Forgot } from './login/forgot.tsx'
 import { Login } from './login/login.tsx'
 import { ResetPassword } from './login/reset-password.tsx'
 import { useObserved } from './observed.ts'
+import { Empty } from './parts/empty.tsx'
 import { later } from './parts/later.tsx'
 import { session } from './session/session.ts'
 import { Shell } from './shell/shell.tsx'
 import { Sites } from './sites/sites.tsx'
+import { words } from './words/words.ts'
 
 const Keys = later(async () => (await import('./account/account-views.ts')).Keys)
 const Account = later(async () => (await import('./account/account-views.ts')).Account)
@@ -80,6 +82,11 @@ export function App() {
                 </Route>
                 <Route path="/sites/:id/:tab?">
                   {({ id, tab }) => <Site key={id} id={Number(id)} {...(tab !== undefined && { tab })} />}
+                </Route>
+                <Route>
+                  <Empty title={words.common.notFound} level="h1">
+                    <p>{words.common.notFoundHint}</p>
+                  </Empty>
                 </Route>
               </Switch>
             </Private>

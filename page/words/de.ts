@@ -1,5 +1,5 @@
 /** The words of the page in German. */
-import type { Words } from './words.ts'
+import type { Words } from './en.ts'
 
 const plural = (count: number, one: string, other: string) => `${count} ${count === 1 ? one : other}`
 
@@ -44,7 +44,6 @@ export const german: Words = {
       'Dieser Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten, oder verwenden Sie einen Wiederherstellungscode.',
     enrolment: 'Ihr Anbieter verlangt die Zwei-Faktor-Anmeldung. Richten Sie sie ein, um fortzufahren.',
     wrongPassword: 'Das Passwort ist falsch.',
-    required: 'Bitte ausfüllen.',
   },
   api: [
     [/^is required$/, 'Bitte ausfüllen.'],

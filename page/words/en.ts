@@ -39,7 +39,6 @@ export const english = {
     invalidCode: 'This code is wrong or was already used. Wait for the next one, or use a recovery code.',
     enrolment: 'Your provider requires two-factor authentication. Set it up to go on.',
     wrongPassword: 'The password is wrong.',
-    required: 'Fill this in.',
   },
   /** What the API says, where this language has other words for it. */
   api: [] as readonly (readonly [RegExp, string])[],
@@ -437,3 +436,6 @@ export const english = {
     never: 'never seen',
   },
 }
+
+/** What every language has. */
+export type Words = typeof english

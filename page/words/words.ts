@@ -1,7 +1,6 @@
 /** The words of the page in the reader's language. */
-import type { english } from './en.ts'
+import type { Words } from './en.ts'
 
-export type Words = typeof english
 export type Language = 'en' | 'de'
 
 const KEY = 'ncp.language'

@@ -12,10 +12,13 @@ const SOURCES = [
   'deploy',
   'docs',
   'drizzle',
+  'examples',
   'LICENSE',
   'package.json',
+  'page',
   'release',
   'src',
+  'tsconfig.json',
 ]
 
 export type Checkout = ReturnType<typeof checkOut>

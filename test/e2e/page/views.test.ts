@@ -157,6 +157,22 @@ for (const [theme, size, viewport] of looks) {
   })
 }
 
+browserTest('in German, whose words are longer, every view fits the narrowest phone', async () => {
+  const { page } = await visit(browser, `${tls.origin}/login`, optionsOf('light', NARROW))
+  await logIn(page, 'admin@localhost', panel.adminPassword())
+  await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
+  await page.evaluate("localStorage.setItem('ncp.language', 'de')")
+  for (const [name, path] of [...after(), ...afterAdmin()]) {
+    await page.goto(tls.origin + path)
+    await page.getByRole('heading').first().waitFor()
+    while ((await page.locator('.loading').count()) > 0) {
+      await page.locator('.loading').first().waitFor({ state: 'detached' })
+    }
+    expect([name, await page.getAttribute('html', 'lang')]).toEqual([name, 'de'])
+    await requireFits(page, `${name}, German`)
+  }
+})
+
 browserTest('each view has a title of its own', async () => {
   const { page } = await visit(browser, `${tls.origin}/login`)
   await page.getByRole('heading', { level: 1 }).waitFor()
