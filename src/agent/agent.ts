@@ -136,8 +136,6 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
   return {
     /** Puts right what someone else has changed. */
     compareAll,
-    /** The versions of PHP that are installed, the newest first. */
-    phpVersions: php.versions,
     /** Ends what is under way. Where nothing else supervises the web server, it ends too. */
     stop: () => closeAll([stopTasks, reconciler.stop, php.stop, () => webServer?.stop()]),
   }

@@ -5,7 +5,7 @@ import type { DesiredSite, DesiredSubscription, Failure } from '../../node/proto
 import { createClientWatch } from '../../system/listening-socket.ts'
 import type { NodeLayout } from '../layout.ts'
 import { createMasters } from './masters.ts'
-import { createSupervisor } from './supervisor.ts'
+import { findSupervisor } from './supervisor.ts'
 import { installedVersions, type PhpVersion } from './versions.ts'
 
 export type PhpOptions = {
@@ -33,7 +33,7 @@ export async function createPhp({ layout, webGid, isRight, clock, log }: PhpOpti
     webGid,
     watch,
     installed: (version) => versions.find((one) => one.version === version),
-    supervisorOf: createSupervisor(),
+    supervisorOf: await findSupervisor(log),
     clock,
     log,
     // The state of a site is reported when it is next compared.
