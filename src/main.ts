@@ -1,7 +1,14 @@
 /** Where the program begins. */
 
 const args = process.argv.slice(2)
-// The child process of each deployment is there in half the time when it loads nothing of the panel.
-const { run } = args[0] === 'unpack' ? await import('./cli/unpack.ts') : await import('./cli/program.ts')
+
+/** Whatever loads nothing of the panel: the child process of each deployment is there in half the time, and the agent is root. */
+function load() {
+  if (args[0] === 'unpack') return import('./cli/unpack.ts')
+  if (args[0] === 'agent' && args.length === 1) return import('./cli/agent-process.ts')
+  return import('./cli/program.ts')
+}
+
+const { run } = await load()
 // Not `process.exit`: `serve` goes on after its command has returned.
 process.exitCode = await run(args)

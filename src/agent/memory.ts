@@ -13,7 +13,7 @@ type Memory = {
   highestSubscriptionId: number
 }
 
-/** What waits for the operator, as `ncp agent --accept` shows and accepts it. */
+/** What waits for the operator, as `ncp node accept` shows and accepts it. */
 export type Waiting = Held & Pick<WholeAnswer, 'installationId' | 'epoch' | 'absent'>
 
 const LOOK_MS = 1000
@@ -40,12 +40,11 @@ export function createMemory(layout: Pick<NodeLayout, 'agent'>): Guard {
   function reasonToHold({ installationId, epoch, served, absent }: WholeAnswer): Held | undefined {
     const isOther = memory ? memory.installationId !== installationId || memory.epoch !== epoch : served > 0
     if (isOther) {
-      const message =
-        "the panel's database is another one, or was restored: nothing is changed until 'ncp agent --accept' is run on this node"
+      const message = "the panel's database is another one, or was restored"
       return { code: 'new_epoch', message }
     }
     if (!lacksTooMany({ served, absent })) return undefined
-    const message = `the panel no longer names ${absent} of the ${served} sites that are served: nothing is changed until 'ncp agent --accept' is run on this node`
+    const message = `the panel no longer names ${absent} of the ${served} sites that are served`
     return { code: 'too_many_absent', message }
   }
 
@@ -77,6 +76,9 @@ export function createMemory(layout: Pick<NodeLayout, 'agent'>): Guard {
     highestSubscriptionId: () => highest,
   }
 }
+
+/** @returns what waits for its operator; undefined if nothing does */
+export const readHeld = (layout: Pick<NodeLayout, 'agent'>): Waiting | undefined => readJson(memoryPaths(layout).held)
 
 /** @returns what waited, and is accepted now; undefined if nothing did */
 export function acceptHeld(layout: Pick<NodeLayout, 'agent'>): Waiting | undefined {

@@ -1,5 +1,6 @@
 /** Our own nginx as a child of the agent, on a machine without systemd: started, started again, and taken over. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { codeOf } from '../core/error-code.ts'
 import { inTime } from '../core/in-time.ts'
 import { pause } from '../core/pause.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
@@ -50,7 +51,7 @@ export function startWebServer(layout: NodeLayout, webUid: number, log: Log): We
   /** A master that is killed leaves its workers to themselves, and they hold the ports. */
   async function endWorkers(): Promise<void> {
     for (let left = processesOf(webUid); left.length > 0; left = processesOf(webUid)) {
-      for (const { pid } of left) process.kill(pid, 'SIGKILL')
+      for (const { pid } of left) signal(pid, 'SIGKILL')
       await Bun.sleep(STEP_MS)
     }
   }
@@ -75,12 +76,12 @@ export function startWebServer(layout: NodeLayout, webUid: number, log: Log): We
     for (let failures = 0; !stopping.signal.aborted; ) {
       const startedAt = performance.now()
       const server = findRunning() ?? (await start())
-      const stop = () => process.kill(server.pid, 'SIGQUIT')
+      const stop = () => signal(server.pid, 'SIGQUIT')
       stopping.signal.addEventListener('abort', stop)
       await Promise.race([server.exited, whenAborted(stopping.signal)])
       stopping.signal.removeEventListener('abort', stop)
       if (stopping.signal.aborted) {
-        if (!(await hasEnded(server))) process.kill(server.pid, 'SIGKILL')
+        if (!(await hasEnded(server))) signal(server.pid, 'SIGKILL')
         return
       }
       failures = performance.now() - startedAt > GOOD_RUN_MS ? 1 : failures + 1
@@ -94,6 +95,15 @@ export function startWebServer(layout: NodeLayout, webUid: number, log: Log): We
       stopping.abort()
       await running
     },
+  }
+}
+
+/** Does nothing to one that has ended. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 

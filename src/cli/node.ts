@@ -6,6 +6,7 @@ import { NodeName, toNode } from '../features/operation/nodes/model.ts'
 import type { Node } from '../features/operation/nodes/nodes.ts'
 import { readStatus } from '../features/operation/nodes/said.ts'
 import { checksOf } from '../http/schema.ts'
+import { addAccept } from './agent.ts'
 import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
 import { onInstallation } from './installation.ts'
@@ -84,6 +85,8 @@ export function addNode(program: Command): void {
         print(isTerminal() ? `Removed the node ${name}.` : line(fieldsOf(removed)))
       }),
     )
+
+  addAccept(node)
 }
 
 /** For a pipe. */

@@ -5,6 +5,7 @@ import { ConfigError } from '../config/load.ts'
 import { printableLines } from '../core/printable.ts'
 import { isLostDisk } from '../db/failures.ts'
 import { exitAtOnce } from '../system/exit.ts'
+import { addAgent } from './agent.ts'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCert } from './cert.ts'
@@ -43,6 +44,7 @@ export async function run(args: readonly string[]): Promise<number> {
   addUser(program)
   addKey(program)
   addNode(program)
+  addAgent(program)
   addSession(program)
   addAudit(program)
   addBackup(program)

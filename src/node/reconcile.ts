@@ -154,7 +154,7 @@ export function createReconciler({ link, driver, guard, durable, log }: Reconcil
     const named = new Set(whole.subscriptions.flatMap(({ sites }) => sites.map(({ id }) => id)))
     const held = await reasonToHold(whole, named)
     if (held) {
-      log.error({ held: held.code }, held.message)
+      log.error({ held: held.code }, `nothing is changed until 'ncp node accept' is run on this node: ${held.message}`)
       await reportNode(held)
       return guard?.accepted(signal)
     }
