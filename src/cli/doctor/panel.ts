@@ -78,7 +78,8 @@ async function versionOf(address: Parameters<typeof askPanel>[0]): Promise<strin
 export async function checkPorts(situation: Situation): Promise<Finding[]> {
   const { config } = situation
   const isRunning = (await answeringPanel(situation)) !== undefined
-  const { metricsPort, metricsHost, sitesPort, sitesHost, acmeDomains, acmeWebroot, acmeHttpPort } = config
+  const { metricsPort, metricsHost, sitesPort, sitesTlsPort, sitesHost } = config
+  const { acmeDomains, acmeWebroot, acmeHttpPort } = config
   const ports: Port[] = []
   // A running panel holds its own.
   if (metricsPort && !isRunning) {
@@ -87,7 +88,11 @@ export async function checkPorts(situation: Situation): Promise<Finding[]> {
   if (sitesPort && !isRunning) {
     ports.push({ what: 'sites', setting: 'sites_port', host: sitesHost, port: sitesPort })
   }
-  if (acmeDomains.length > 0 && acmeWebroot === undefined) {
+  if (sitesTlsPort && !isRunning) {
+    ports.push({ what: 'sites over HTTPS', setting: 'sites_tls_port', host: sitesHost, port: sitesTlsPort })
+  }
+  // On the port of sites, the proof is answered by what serves them.
+  if (acmeDomains.length > 0 && acmeWebroot === undefined && acmeHttpPort !== sitesPort) {
     ports.push({ what: 'the ACME challenge', setting: 'acme_http_port', host: undefined, port: acmeHttpPort })
   }
   const problems = (await Promise.all(ports.map(portProblem))).filter((problem) => problem !== undefined)

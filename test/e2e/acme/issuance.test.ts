@@ -122,6 +122,14 @@ describe.skipIf(!pebbleIsInstalled)('with an authority', () => {
     await server.stop(true)
   })
 
+  test('where sites are served on the port of the proof, the proof is answered there', async () => {
+    const sites = { NCP_SITES_PORT: `${authority.proofPort}`, NCP_SITES_TLS_PORT: '0' }
+    panel = await here.serve([], { ...environment, ...sites })
+    await untilIssued(panel)
+    const answer = await fetch(`http://127.0.0.1:${authority.proofPort}/`, { headers: { host: NAMES[0] ?? '' } })
+    expect(answer.status).toBe(404)
+  })
+
   test('a failure is logged with its reason, the panel’s own certificate is served, and SIGHUP tries again', async () => {
     const inTheWay = Bun.serve({
       port: authority.proofPort,

@@ -1,4 +1,5 @@
 /** Certificates of sites: ordered from an authority for names that lead here, or uploaded. */
+import { panelItself } from '../../../core/actor.ts'
 import type { Module } from '../../../module.ts'
 import type { Platform } from '../../../platform.ts'
 import { createSiteOrder } from '../../../tls/acme/site-order.ts'
@@ -12,6 +13,7 @@ import { createAdvance } from './advance.ts'
 import { createCertificates } from './certificates.ts'
 import { createChallenges } from './challenges.ts'
 import { createCheckNames } from './check-names.ts'
+import { forgetOldNames } from './name-states.ts'
 import { createOrder } from './order.ts'
 import { certificateRoutes } from './routes.ts'
 import { createWorker } from './worker.ts'
@@ -26,6 +28,9 @@ export type CertificatesNeeds = Platform & {
 
 /** Where authorities ask (RFC 8555 §8.3). */
 const HTTP_PORT = 80
+const HOUR_MS = 60 * 60 * 1000
+/** How long a failure is remembered after its name could have been tried again. */
+const KEPT_MS = 30 * 24 * HOUR_MS
 
 export function certificatesModule(needs: CertificatesNeeds) {
   const { config, paths, store, clock, log, commits, network, outbound, writeAs, serving } = needs
@@ -65,6 +70,14 @@ export function certificatesModule(needs: CertificatesNeeds) {
       },
     },
     routes: ({ guard, answerOnce }) => [certificateRoutes({ guard, certificates, answerOnce })],
+    tasks: [
+      {
+        everyMs: HOUR_MS,
+        run: () => writeAs(panelItself, (tx) => forgetOldNames(tx, needs.deletableBefore() - KEPT_MS)),
+        log: needs.storageLog,
+        failure: 'failures of names that no site has were not deleted',
+      },
+    ],
     close: worker.stop,
   } satisfies Module
 }

@@ -1,5 +1,5 @@
 /** How each name stands for which a certificate failed, and when it may be tried again: stored, so that a restart tries nothing early. */
-import { eq, inArray } from 'drizzle-orm'
+import { eq, inArray, lt } from 'drizzle-orm'
 import type { Queries } from '../../../db/store.ts'
 import { certificateNames } from '../../../db/tables.ts'
 
@@ -42,6 +42,11 @@ export async function writeFailure(tx: Queries, { name, state, reason, before, n
 export async function writeBack(tx: Queries, name: string, before: NameRow | undefined): Promise<void> {
   if (before) await write(tx, before)
   else await forgetName(tx, name)
+}
+
+/** Names that no site has had for long: one that has would have been tried again. @param before milliseconds since the epoch */
+export async function forgetOldNames(tx: Queries, before: number): Promise<void> {
+  await tx.delete(certificateNames).where(lt(certificateNames.retryAt, before))
 }
 
 export async function forgetName(tx: Queries, name: string): Promise<void> {

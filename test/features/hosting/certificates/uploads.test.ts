@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { certificates } from '../../../../src/db/tables.ts'
+import { panelItself } from '../../../../src/core/actor.ts'
+import { certificateNames, certificates } from '../../../../src/db/tables.ts'
 import {
   createTestAuthority,
   type LeafOptions,
@@ -354,6 +355,23 @@ describe('where nothing is ordered', () => {
     })
     const answer = await panel.post(`${site.path}/retry`, ada.token)
     expect([answer.status, answer.message]).toEqual([409, expect.stringContaining('orders no certificates')])
+  })
+
+  test('what failed for a name is forgotten when nobody has had it for a month', async () => {
+    // Another panel: the clock of this one was changed.
+    const { services, clock } = await usePanel()
+    const { store, writeAs, tasks } = services
+    const row = { state: 'failed' as const, reason: 'x', failures: 3, attemptedAt: 0 }
+    const old = clock.now() - 31 * DAY_MS
+    await writeAs(panelItself, (tx) =>
+      tx.insert(certificateNames).values([
+        { ...row, name: 'old.example.org', retryAt: old },
+        { ...row, name: 'new.example.org', retryAt: old + 2 * DAY_MS },
+      ]),
+    )
+    await tasks.find(({ failure }) => failure.includes('failures of names'))?.run(AbortSignal.timeout(1000))
+    const left = await store.read.select().from(certificateNames)
+    expect(left.map(({ name }) => name)).toEqual(['new.example.org'])
   })
 
   test('without HTTPS for sites nothing is taken', async () => {
