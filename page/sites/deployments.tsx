@@ -1,4 +1,6 @@
 /** The deployments of a site, the newest first, and the place to drop the next one. */
+import { api, dataOf } from '../api/client.ts'
+import { Action } from '../parts/action.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Moment } from '../parts/time.tsx'
@@ -7,7 +9,7 @@ import { formatBytes, formatNumber } from '../words/format.ts'
 import { words } from '../words/words.ts'
 import { Deploy } from './deploy.tsx'
 import type { Site } from './status.tsx'
-import { type Deployment, useDeployments } from './use-site.ts'
+import { type Deployment, refreshSite, useDeployments } from './use-site.ts'
 
 const TONES: Readonly<Record<string, string>> = { unpacking: 'busy', active: 'ok', failed: 'bad' }
 
@@ -55,6 +57,20 @@ function Row({ deployment }: { deployment: Deployment }) {
       <span class="mute small">
         <Moment at={created_at} />
       </span>
+      {(status === 'ready' || status === 'superseded') && (
+        <Action
+          label={deployments.serve(number)}
+          onAct={async () => {
+            const params = { path: { id: deployment.site_id, deployment_id: deployment.id } }
+            await dataOf(api.POST('/api/v1/sites/{id}/deployments/{deployment_id}/activate', { params }))
+            const query = { wait: 'observed' as const }
+            await dataOf(api.GET('/api/v1/sites/{id}', { params: { path: { id: deployment.site_id }, query } }))
+            await refreshSite(deployment.site_id)
+          }}
+        >
+          {status === 'ready' ? deployments.promote : deployments.goBack}
+        </Action>
+      )}
     </li>
   )
 }

@@ -19,12 +19,16 @@ export const useSite = (id: number) =>
 
 export const isUnderWay = ({ status }: Deployment): boolean => status === 'unpacking'
 
-export const useDeployments = (id: number) =>
-  useQuery({
-    queryKey: ['site', id, 'deployments'],
+/** Read again, too, whenever the node has reported on the site. */
+export function useDeployments(id: number) {
+  const observed = useSite(id).data?.value.observed_generation
+  return useQuery({
+    queryKey: ['site', id, 'deployments', observed],
+    placeholderData: (previous) => previous,
     queryFn: () => pageOf(api.GET('/api/v1/sites/{id}/deployments', path(id))),
     refetchInterval: ({ state }) => (state.data?.items.some(isUnderWay) ? SOON_MS : LATER_MS),
   })
+}
 
 /** Reads again what a change may have touched. */
 export async function refreshSite(id: number): Promise<void> {

@@ -221,6 +221,9 @@ export const german: Words = {
     sending: 'Hochladen',
     sent: (percent, size) => `${percent} % von ${size}`,
     arrived: (number) => `Version ${number} ist angekommen und wird entpackt`,
+    serve: (number) => `Version ${number} zeigen`,
+    promote: 'Diese zeigen',
+    goBack: 'Zu dieser zurück',
     isServed: (number) => `Version ${number} wird gezeigt`,
     refused: (number) => `Version ${number} kann nicht gezeigt werden. Was vorher gezeigt wurde, bleibt.`,
     unfit:

@@ -203,6 +203,9 @@ export const english = {
     sending: 'Upload',
     sent: (percent: number, size: string) => `${percent} % of ${size}`,
     arrived: (number: number) => `Version ${number} has arrived and is being unpacked`,
+    serve: (number: number) => `Serve version ${number}`,
+    promote: 'Serve this',
+    goBack: 'Go back to this',
     isServed: (number: number) => `Version ${number} is served`,
     refused: (number: number) => `Version ${number} cannot be served. What was served before still is.`,
     unfit:

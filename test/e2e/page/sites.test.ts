@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { smallArchive } from '../../harness/archives.ts'
+import { archiveOf, smallArchive } from '../../harness/archives.ts'
 import { BROWSER_TIMEOUT_MS, launchBrowser, serveTls, visit } from '../../harness/browser.ts'
 import { newDirectory } from '../../harness/directory.ts'
 import { logIn, requireQuiet, skipped } from '../../harness/page.ts'
@@ -117,6 +117,21 @@ browserTest('an archive is taken as it is; anything else says what to choose', a
     buffer: Buffer.from(smallArchive()),
   })
   await page.getByText('Version 1 is served').waitFor()
+})
+
+browserTest('an earlier version is served again', async () => {
+  const { page, siteId, token } = await newCustomer('back.example')
+  for (const text of ['first', 'second']) {
+    const path = `/sites/${siteId}/deployments`
+    const sent = { as: token, rawBody: archiveOf({ 'index.html': text }) }
+    const { data } = await panel.send<{ id: number }>('POST', path, sent)
+    await panel.get(`${path}/${data.id}?wait=observed`, token)
+  }
+  await page.getByRole('link', { name: 'Deployments' }).click()
+  await page.getByRole('button', { name: 'Serve version 1' }).click()
+  await page.getByRole('button', { name: 'Serve version 2' }).waitFor()
+  await page.getByRole('button', { name: 'Serve version 1' }).waitFor({ state: 'detached' })
+  expect(await (await panel.site('back.example')).text()).toBe('first')
 })
 
 browserTest('a mistake is told at its field, and what was typed stays', async () => {
