@@ -91,7 +91,7 @@ export function createAdvance({ store, writeAs, clock, log, recordEvent, checkNa
   return async function advance(siteId: number, signal: AbortSignal): Promise<number> {
     const site = await readSite(store.read, siteId)
     if (!site || site.isDeleting) return NEVER
-    // Its other sites would wait in vain as well, and hold up those of other nodes.
+    // Its other sites would wait too, and hold up those of other nodes.
     const silent = silentUntil.get(site.nodeId) ?? 0
     if (silent > clock.now()) return silent
     try {

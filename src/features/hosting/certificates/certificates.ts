@@ -83,7 +83,7 @@ export function createCertificates(options: CertificatesOptions) {
       texts: { certificate: string; privateKey: string },
       done?: Conclude<SiteTls>,
     ): Promise<SiteTls> {
-      // Whoever may not upload it learns nothing about it.
+      // First, so that a caller without the right learns nothing about the certificate.
       await siteAccess.find(store.read, caller, ref)
       const { chain, key } = readUpload(texts, clock.now())
       return writeAs(caller, async (tx, caller) => {

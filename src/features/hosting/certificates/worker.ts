@@ -29,7 +29,7 @@ const SIDE_BY_SIDE = 4
 const POLL_MS = 30_000
 /** Several changes in a row are seen at once. */
 const SETTLE_MS = 50
-/** A site belongs to one run until then, unless that comes to an end. */
+/** For so long a site belongs to one run, unless that ends sooner. */
 const LEASE_MS = 60 * 60 * 1000
 
 export function createWorker({ store, writeAs, commits, clock, log, advance, isServedHere }: WorkerOptions) {
