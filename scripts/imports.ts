@@ -94,6 +94,7 @@ export const rooms = [
   'account/api-keys',
   'account/administration',
   'account/me',
+  'hosting/ssh-keys',
   'hosting/logs',
   'hosting/usage',
   'hosting/events',

@@ -17,6 +17,7 @@ import { eventsModule } from './features/hosting/events/module.ts'
 import { logsModule } from './features/hosting/logs/module.ts'
 import { nodeApiModule } from './features/hosting/node-api/module.ts'
 import { sitesModule } from './features/hosting/sites/module.ts'
+import { sshKeysModule } from './features/hosting/ssh-keys/module.ts'
 import { subscriptionsModule } from './features/hosting/subscriptions/module.ts'
 import { usageModule } from './features/hosting/usage/module.ts'
 import { auditModule } from './features/operation/audit/module.ts'
@@ -43,6 +44,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(emailModule)
     .add(twoFactorModule)
     .add(subscriptionsModule)
+    .add(sshKeysModule)
     .add(apiKeysModule)
     .add(administrationModule)
     .add(meModule)

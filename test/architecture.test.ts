@@ -229,6 +229,7 @@ const owners: Record<string, string> = {
   'sessions.ts': 'features/account/session/',
   'settings.ts': 'features/operation/settings/',
   'sites.ts': 'features/hosting/sites/',
+  'ssh-keys.ts': 'features/hosting/ssh-keys/',
   'subscriptions.ts': 'features/hosting/subscriptions/',
   'two-factor.ts': 'features/account/two-factor/',
   'usage.ts': 'features/hosting/usage/',
@@ -291,6 +292,7 @@ const otherReaders: Record<string, string> = {
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
   'features/hosting/sites/deployed.ts deployments':
     'whether a node has anything of a site, and whether one is on its way',
+  'features/hosting/sites/desired.ts sshKeys': 'who may use SFTP on its node',
   'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
   'features/hosting/sites/zones.ts subscriptions': 'whose sites are above and below a name',
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',

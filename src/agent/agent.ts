@@ -22,6 +22,7 @@ import { ensureNodeTree } from './node-tree.ts'
 import { createPhp, PHP_LOOK_MS } from './php/php.ts'
 import { createProve } from './prove.ts'
 import { createReleaseFiles } from './release-files.ts'
+import { createSshKeys } from './ssh-keys.ts'
 import { createCertificateFiles } from './tls/certificate-files.ts'
 import { createChallengeFiles } from './tls/challenges.ts'
 import { createTrash, TRASH_MS } from './trash.ts'
@@ -64,8 +65,8 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     // What the panel answered is on its disk.
     durable: () => undefined,
     log,
-    unpack: (archive, release, { subscriptionId }, signal) =>
-      unpackAsUser({ subscriptionId, archive, release, signal }),
+    unpack: (archive, release, { subscriptionId, limits }, signal) =>
+      unpackAsUser({ subscriptionId, archive, release, limits, signal }),
   })
   const php = await createPhp({
     layout,
@@ -98,6 +99,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     certificates,
     prove: createProve(layout),
     php,
+    sshKeys: createSshKeys(layout),
     clock,
     log,
   })

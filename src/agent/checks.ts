@@ -17,6 +17,7 @@ const VERSION = /^\d{1,2}\.\d{1,2}$/
 
 const isId = (value: unknown): value is number => isCount(value) && value <= MAX_ID
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 1
+const isSize = (value: unknown) => value === 0 || isCount(value)
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isOneOf = (value: unknown, ...choices: string[]) => choices.includes(value as string)
 
@@ -33,9 +34,10 @@ const isListOf = (value: unknown, most: number, is: (one: unknown) => boolean) =
   Array.isArray(value) && value.length <= most && value.every(is)
 
 function isRelease(value: unknown): boolean {
-  const { deploymentId, number, sha256, archiveBytes, publicDir } = (value ?? {}) as Partial<DesiredRelease>
+  const { deploymentId, number, sha256, archiveBytes, publicDir, limits } = (value ?? {}) as Partial<DesiredRelease>
+  const isLimited = limits === undefined || (isSize(limits?.maxBytes) && isCount(limits.maxFiles))
   const isArchive = isText(sha256) && SHA256.test(sha256) && isCount(archiveBytes)
-  return isCount(deploymentId) && isCount(number) && isArchive && isDirectory(publicDir)
+  return isCount(deploymentId) && isCount(number) && isArchive && isLimited && isDirectory(publicDir)
 }
 
 /** @throws Error unless both may become numbers of users and parts of paths */

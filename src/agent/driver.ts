@@ -14,6 +14,7 @@ import type { Names } from './names.ts'
 import type { Php } from './php/php.ts'
 import type { Prove } from './prove.ts'
 import { type AgentReleaseFiles, isDirectory } from './release-files.ts'
+import type { SshKeys } from './ssh-keys.ts'
 import { AWAY_PAGE, pageOf, waitingRoot } from './states.ts'
 import { wrongTlsField } from './tls/checks.ts'
 import type { Trash } from './trash.ts'
@@ -34,6 +35,7 @@ export type NginxDriverOptions = {
   certificates: SiteCertificates
   prove: Prove
   php: Pick<Php, 'serve' | 'removeSite' | 'removeSubscription'>
+  sshKeys: SshKeys
   clock: Clock
   log: Log
 }
@@ -44,7 +46,7 @@ const DEFAULT_PUBLIC = 'public'
 
 export function createNginxDriver(options: NginxDriverOptions): Driver {
   const { layout, view, users, tree, generations, names, releases, files, trash } = options
-  const { certificates, prove, php, clock, log } = options
+  const { certificates, prove, php, sshKeys, clock, log } = options
   /** By subscription, while its user and home are being made. */
   const making = new Map<number, Promise<string[]>>()
   /** By site, the names of its generations on disk. */
@@ -142,6 +144,8 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
   }
 
   return {
+    ensureSubscription: async (subscription) => sshKeys.ensure(subscription),
+
     async serve(subscription, site) {
       const field = wrongField(subscription, site) ?? (site.tls && wrongTlsField(site.tls, site))
       if (field === undefined) return serve(subscription, site)
@@ -166,6 +170,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
 
     async removeSubscription(subscriptionId) {
       requireIds(subscriptionId)
+      sshKeys.remove(subscriptionId)
       await php.removeSubscription(subscriptionId)
       await users.remove(subscriptionId)
       const home = homeOf(layout, subscriptionId)

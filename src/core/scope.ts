@@ -9,6 +9,8 @@ export const SCOPES = [
   'logs:read',
   'subscriptions:read',
   'subscriptions:write',
+  'ssh-keys:read',
+  'ssh-keys:write',
   'audit-log:read',
   'users:read',
   'users:write',

@@ -54,6 +54,7 @@ const documentation = {
     { name: 'Logs', description: 'What visitors asked of a site, and what went wrong' },
     { name: 'Certificates', description: 'HTTPS for sites: certificates that you upload, and another try at ordering' },
     { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
+    { name: 'SSH keys', description: 'Who may read and change the files of a subscription, over SFTP' },
     { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },
     { name: 'Nodes', description: 'Other machines that serve sites' },

@@ -21,6 +21,9 @@ export type Driver = {
    */
   serve(subscription: DesiredSubscription, site: DesiredSite): Promise<Observed | undefined>
 
+  /** What a subscription needs beside its sites, before them. @throws Error of the system; it is tried with the next change */
+  ensureSubscription?(subscription: DesiredSubscription): Promise<void>
+
   /** Serves a site no more, and moves its files to the trash. @throws Error of the system; it is tried again */
   remove(subscriptionId: number, siteId: number): Promise<void>
 

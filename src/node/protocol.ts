@@ -8,6 +8,8 @@ export type DesiredSubscription = {
   state: 'active' | 'suspended' | 'deleting'
   /** Absent: the defaults. */
   php?: PhpLimits
+  /** Of those who may use SFTP: type and key of each, as in a file of OpenSSH. Absent: nobody. */
+  sshKeys?: string[]
   sites: DesiredSite[]
 }
 

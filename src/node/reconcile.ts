@@ -103,8 +103,18 @@ export function createReconciler({ link, driver, guard, durable, log }: Reconcil
     await reporter.send({ sites, removedSubscriptions })
   }
 
+  async function ensureSubscription(subscription: DesiredSubscription): Promise<void> {
+    try {
+      await driver.ensureSubscription?.(subscription)
+    } catch (err) {
+      failures++
+      log.error({ err, subscription_id: subscription.id }, 'a subscription could not be made what it should be')
+    }
+  }
+
   async function follow(subscriptions: DesiredSubscription[]): Promise<void> {
     await guard?.remember(subscriptions.map(({ id }) => id))
+    for (const one of subscriptions) await ensureSubscription(one)
     const works = subscriptions.flatMap((subscription) => subscription.sites.map((site) => ({ subscription, site })))
     await reconcileAll(works, subscriptions)
   }

@@ -31,6 +31,7 @@ beforeAll(async () => {
   await panel.subscription(ada.id)
   await panel.post('/sites', ada.token, { domain: 'ada.example', aliases: ['www.ada.example'] })
   // Lists below a resource are asked for with the id of the customer.
+  for (let id = 2; id <= ada.id; id++) await panel.subscription(ada.id)
   for (let id = 2; id <= ada.id; id++) await panel.post('/sites', ada.token, { domain: `ada-${id}.example` })
   const { data: gone } = await panel.post<{ id: number }>('/sites', ada.token, { domain: 'gone.example' })
   await panel.delete(`/sites/${gone.id}`, ada.token)

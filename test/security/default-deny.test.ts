@@ -54,6 +54,9 @@ const FOR_KEYS = [
   'GET /api/v1/subscriptions',
   'GET /api/v1/subscriptions/{id}',
   'PATCH /api/v1/subscriptions/{id}',
+  'GET /api/v1/subscriptions/{id}/ssh-keys',
+  'POST /api/v1/subscriptions/{id}/ssh-keys',
+  'DELETE /api/v1/subscriptions/{id}/ssh-keys/{key_id}',
 ]
 
 /** All that is left to a user who must have a second factor and has none yet. */

@@ -20,6 +20,7 @@ import nodesAsk from '../../../drizzle/0017_nodes-ask.sql' with { type: 'text' }
 import certificates from '../../../drizzle/0018_certificates.sql' with { type: 'text' }
 import events from '../../../drizzle/0019_events.sql' with { type: 'text' }
 import limits from '../../../drizzle/0020_limits.sql' with { type: 'text' }
+import sshKeys from '../../../drizzle/0021_ssh-keys.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -49,4 +50,5 @@ export const migrations: readonly Migration[] = [
   { name: '0018_certificates', sql: certificates },
   { name: '0019_events', sql: events },
   { name: '0020_limits', sql: limits },
+  { name: '0021_ssh-keys', sql: sshKeys },
 ]

@@ -129,6 +129,11 @@ const subscription = t.Object(
     id: idOut(),
     state: choice(['active', 'suspended', 'deleting']),
     php: t.Optional(phpLimits),
+    ssh_keys: t.Optional(
+      t.Array(t.String({ examples: ['ssh-ed25519 AAAA…'] }), {
+        description: 'Of those who may use SFTP; absent: nobody',
+      }),
+    ),
     sites: t.Array(site),
   },
   { additionalProperties: false, title: 'DesiredSubscription' },

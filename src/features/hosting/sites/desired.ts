@@ -2,7 +2,7 @@
 import { and, asc, eq, gt, inArray } from 'drizzle-orm'
 import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
-import { deployments, siteDomains, sites, subscriptions } from '../../../db/tables.ts'
+import { deployments, siteDomains, sites, sshKeys, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
 import { releaseLimits } from '../../../node/limits.ts'
 import type {
@@ -56,9 +56,18 @@ async function readSubscription(queries: Queries, id: number, readTls: ReadTls):
   return {
     id,
     state: row?.status ?? 'deleting',
-    ...(row && { php: phpLimitsOf(row) }),
+    ...(row && { php: phpLimitsOf(row), sshKeys: await readSshKeys(queries, id) }),
     sites: [...present, ...removed],
   }
+}
+
+async function readSshKeys(queries: Queries, subscriptionId: number): Promise<string[]> {
+  const rows = await queries
+    .select({ type: sshKeys.type, blob: sshKeys.blob })
+    .from(sshKeys)
+    .where(eq(sshKeys.subscriptionId, subscriptionId))
+    .orderBy(asc(sshKeys.id))
+  return rows.map(({ type, blob }) => `${type} ${blob}`)
 }
 
 async function readSites(

@@ -33,7 +33,7 @@ export function createBudget({ clock }: { clock: Clock }) {
 /** @returns undefined for what is always written: by administrators, operator or panel, or on account security */
 function poolOf(actor: AuditedActor, { action, accountId }: AuditEvent): Pool | undefined {
   if (actor.kind !== 'user' || actor.role !== 'customer' || accountId !== actor.userId) return undefined
-  if (/^(site|deployment|subscription)\./.test(action)) return 'resources'
+  if (/^(site|deployment|subscription|ssh_key)\./.test(action)) return 'resources'
   if (REPEATABLE.has(action)) return 'password'
   return action.startsWith('api_key.') || action.startsWith('session.') ? 'credentials' : undefined
 }

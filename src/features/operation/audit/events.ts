@@ -49,6 +49,8 @@ export const ACTIONS = [
   'certificate.delete',
   'certificate.retry',
   'deployment.activate',
+  'ssh_key.create',
+  'ssh_key.delete',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
@@ -62,6 +64,7 @@ export type TargetType =
   | 'node'
   | 'deployment'
   | 'certificate'
+  | 'ssh_key'
 
 export type AuditEvent = {
   action: Action
