@@ -16,10 +16,12 @@ import { download } from './download.ts'
 import { createNginxDriver } from './driver.ts'
 import { createGenerations } from './generations.ts'
 import { type NodeLayout, WEB_USER } from './layout.ts'
+import { createLogAnswers } from './log-answers.ts'
 import { createMemory } from './memory.ts'
 import { createNames } from './names.ts'
 import { ensureNodeTree } from './node-tree.ts'
 import { createPhp, PHP_LOOK_MS } from './php/php.ts'
+import { PHP_LOGS_MS, rotatePhpLog } from './php-logs.ts'
 import { createProve } from './prove.ts'
 import { createReleaseFiles } from './release-files.ts'
 import { createSshKeys } from './ssh-keys.ts'
@@ -103,8 +105,16 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     clock,
     log,
   })
+  const answer = createLogAnswers({ layout, sites: tree.sites, link, log })
   const reconciler = createReconciler({
-    link,
+    link: {
+      ...link,
+      async changesAfter(revision) {
+        const changes = await link.changesAfter(revision)
+        answer(changes.logRequests ?? [])
+        return changes
+      },
+    },
     driver,
     guard: createMemory(layout),
     durable: () => undefined,
@@ -126,6 +136,14 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
       run: compareAll,
       log,
       failure: 'sites were not compared with what they are to be',
+    },
+    {
+      everyMs: PHP_LOGS_MS,
+      async run() {
+        for (const site of tree.sites()) await rotatePhpLog(layout, site, clock.now())
+      },
+      log,
+      failure: 'logs of PHP were not moved away',
     },
     { everyMs: PHP_LOOK_MS, run: php.look, log, failure: 'PHP of customers was not looked after' },
     {

@@ -1,9 +1,13 @@
 /** Reads the last lines of a log, backwards, within a bounded amount of work. */
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
 import { unlessMissing } from '../core/error-code.ts'
 import type { LogKind, LogRequest } from '../node/protocol.ts'
 import { listLogFiles } from './log-files.ts'
+
+/** What another program writes to, before it gets the name of its day. */
+export const CURRENT_LOG = { php: 'php.log' } as const
 
 const CHUNK_BYTES = 64 * 1024
 /** A line that is longer is given in pieces. */
@@ -27,7 +31,9 @@ export async function readLog(
   const matches = matcherOf(kind, search)
   const found: string[] = []
   let answerBytes = 0
-  for await (const line of linesBackwards((await listLogFiles(directory, kind)).map(({ path }) => path))) {
+  const paths = (await listLogFiles(directory, kind)).map(({ path }) => path)
+  if (kind === 'php') paths.unshift(join(directory, CURRENT_LOG.php))
+  for await (const line of linesBackwards(paths)) {
     if (!matches(line)) continue
     answerBytes += line.length
     if (answerBytes > MAX_ANSWER_BYTES) break

@@ -1,5 +1,6 @@
 /** The logs of sites, from whichever node serves them. */
 import type { Caller } from '../../../core/actor.ts'
+import { AppError } from '../../../core/errors.ts'
 import type { ReadStore } from '../../../db/store.ts'
 import type { LogRequests } from '../../../node/log-requests.ts'
 import type { LogKind } from '../../../node/protocol.ts'
@@ -13,9 +14,12 @@ export type Logs = ReturnType<typeof createLogs>
 
 export function createLogs({ store, siteAccess, logRequests }: LogsOptions) {
   return {
-    /** The last lines of a log, the oldest first. @throws AppError `not_found`, `forbidden`, `unavailable` */
+    /** The last lines of a log, the oldest first. @throws AppError `not_found`, `forbidden`, `unavailable`, and `conflict` for a log that the node does not split by site */
     async read(caller: Caller, ref: SiteRef, filter: LogFilter): Promise<string[]> {
       const { site } = await siteAccess.find(store.read, caller, ref)
+      if (site.nodeId !== null && filter.kind !== 'php') {
+        throw new AppError('conflict', 'Only the log of PHP can be read of a site on a node, with kind=php')
+      }
       return logRequests.ask(site.nodeId, { siteId: site.id, ...filter })
     },
   }

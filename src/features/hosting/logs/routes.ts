@@ -13,7 +13,7 @@ const operations = {
     id: 'getSiteLogs',
     summary: 'Show the last lines of a log of a site',
     description:
-      'The oldest of them first. There may be fewer than asked for where the lines are long, or where a search finds few in a large log. They hold the addresses of visitors, unless the operator has them cut.',
+      'The oldest of them first. There may be fewer than asked for where the lines are long, or where a search finds few in a large log. They hold the addresses of visitors, unless the operator has them cut. Of a site on a node, only `kind=php` can be read.',
     scope: 'logs:read',
     keepsToSubscription: true,
     tag: 'Logs',
@@ -21,7 +21,7 @@ const operations = {
     query: closed(logQuery),
     conditional: true,
     data: t.Array(LogLine),
-    errors: ['forbidden', 'not_found'],
+    errors: ['forbidden', 'not_found', 'conflict'],
   }),
 }
 
