@@ -74,6 +74,8 @@ describe('a fresh installation', () => {
       'ncp.db-shm': '0600',
       'ncp.db-wal': '0600',
       'ncp.lock': '0600',
+      // A socket, in a directory that only its owner can enter.
+      'node.sock': '0660',
       tls: '0700',
       'tls/cert.pem': '0600',
       'tls/key.pem': '0600',
