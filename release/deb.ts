@@ -50,6 +50,8 @@ function control(architecture: string): string {
     Section: 'net',
     Priority: 'optional',
     Depends: 'systemd, libc6',
+    // Of a node.
+    Recommends: 'nginx, php-fpm, acl, openssh-server',
     Description: `web-hosting control panel in one executable\n JWTs for people, API keys for scripts, users, subscriptions and sites,\n with an interactive reference at /api/docs.`,
   }
   return Object.entries(fields)

@@ -1,5 +1,15 @@
 /** The files that a package installs, whatever its format, below a directory of their own. */
-import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -15,6 +25,9 @@ export type PackageOptions = {
   /** Seconds since the epoch, of the commit: the same commit gives the same package. */
   time: number
 }
+
+/** They start nothing before `ncp node setup` has prepared the machine. */
+const NODE_UNITS = ['ncp-agent.service', 'ncp-web.service', 'run-ncp-view.mount']
 
 export type PackageTree = {
   root: string
@@ -50,6 +63,14 @@ function fill(root: string, place: PackageTree['place'], { binary, runnable }: P
   renameSync(join(root, 'etc/systemd/system/ncp.service'), place('usr/lib/systemd/system/ncp.service'))
   renameSync(join(root, 'etc/sysusers.d/ncp.conf'), place('usr/lib/sysusers.d/ncp.conf'))
   for (const folder of ['etc/systemd', 'etc/sysusers.d']) rmSync(join(root, folder), { recursive: true })
+
+  for (const unit of NODE_UNITS) {
+    const text = readFileSync(join('deploy', unit), 'utf8').replace(
+      'ExecStart=/usr/local/bin/ncp ',
+      'ExecStart=/usr/bin/ncp ',
+    )
+    writeFileSync(place(`usr/lib/systemd/system/${unit}`), text, { mode: 0o644 })
+  }
 
   copyFileSync(binary, place('usr/bin/ncp'))
   chmodSync(join(root, 'usr/bin/ncp'), 0o755)

@@ -3,17 +3,12 @@ import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { codeOf } from '../core/error-code.ts'
 import type { NodeLayout } from './layout.ts'
-
-export type Enrolment =
-  /** The panel's socket on this machine. */
-  | { socket: string }
-  /** On another machine. `ca` is PEM, the only authority that is believed; undefined: those of the system. */
-  | { url: string; ca: string | undefined }
+import type { PanelAddress } from './panel-client.ts'
 
 const OTHERS = 0o077
 
 /** @throws Error that says what to do */
-export function readEnrolment({ enrolment: path }: Pick<NodeLayout, 'enrolment'>): Enrolment {
+export function readEnrolment({ enrolment: path }: Pick<NodeLayout, 'enrolment'>): PanelAddress {
   let text: string
   try {
     if (((lstatSync(path).mode ?? 0) & OTHERS) !== 0)
@@ -29,14 +24,14 @@ export function readEnrolment({ enrolment: path }: Pick<NodeLayout, 'enrolment'>
 }
 
 /** Whole or not at all. */
-export function writeEnrolment({ enrolment: path }: Pick<NodeLayout, 'enrolment'>, enrolment: Enrolment): void {
+export function writeEnrolment({ enrolment: path }: Pick<NodeLayout, 'enrolment'>, enrolment: PanelAddress): void {
   const value = 'socket' in enrolment ? { panel: enrolment.socket } : { panel: enrolment.url, ca: enrolment.ca }
   writeFileSync(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
 
 /** @param panel a path or an origin @returns undefined where it is neither */
-export function enrolmentOf(panel: string, ca: string | undefined): Enrolment | undefined {
+export function enrolmentOf(panel: string, ca: string | undefined): PanelAddress | undefined {
   if (isAbsolute(panel)) return { socket: panel }
   const url = URL.canParse(panel) ? new URL(panel) : undefined
   return url?.protocol === 'https:' && [url.origin, `${url.origin}/`].includes(panel)
@@ -44,7 +39,7 @@ export function enrolmentOf(panel: string, ca: string | undefined): Enrolment | 
     : undefined
 }
 
-function parse(text: string): Enrolment | undefined {
+function parse(text: string): PanelAddress | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -20,6 +20,9 @@ export type NodeToken = {
 }
 
 const TOKEN = /^ncpn_[0-9a-f]{64}$/
+
+export const isNodeToken = (text: string): boolean => TOKEN.test(text)
+
 const OTHERS = 0o077
 
 /** @throws Error that says what to do, and never what the file holds */
@@ -29,7 +32,7 @@ export function readTokenFile(path: string): NodeToken {
     const stats = fstatSync(file)
     if ((stats.mode & OTHERS) !== 0) throw new Error(`others can read ${path}: run 'chmod 600 ${path}'`)
     const [token = '', since] = readFileSync(file, 'utf8').split('\n')
-    if (!TOKEN.test(token.trim())) {
+    if (!isNodeToken(token.trim())) {
       throw new Error(`${path} does not hold the token of a node: put there what 'ncp node add' has printed`)
     }
     const time = since ? Date.parse(since) : Number.NaN

@@ -1,5 +1,7 @@
 /** `ncp doctor`: checks everything that a panel needs, and says what is wrong and what to do. It changes nothing. */
+import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
+import { nodeLayout } from '../agent/layout.ts'
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -11,12 +13,13 @@ import { checkClock } from './doctor/clock.ts'
 import { checkDataDirectory, inaccessible } from './doctor/data-directory.ts'
 import { checkDatabase, checkVersions } from './doctor/database.ts'
 import { checkDisk } from './doctor/disk.ts'
-import { bounded, type Check, type Finding, failed, ok, type Status } from './doctor/finding.ts'
+import { bounded, type Check, type Finding, failed, ok, type Status, warning } from './doctor/finding.ts'
 import { checkMail } from './doctor/mail.ts'
+import { checkNode } from './doctor/node.ts'
 import { checkPanel, checkPorts } from './doctor/panel.ts'
 import { checkName, checkProxy } from './doctor/public-url.ts'
 import { exitCode } from './exit.ts'
-import { withSettings } from './flags.ts'
+import { configOf, withSettings } from './flags.ts'
 import { configAsOwner } from './installation.ts'
 import { flushed, isTerminal, print, printJson, printStyled, styled } from './output.ts'
 import { line } from './table.ts'
@@ -38,7 +41,9 @@ const AFTER_SILENCE: Record<string, string> = {
 
 export function addDoctor(program: Command): void {
   withSettings(program.command('doctor'), ['data', 'host', 'port', 'tls', 'tlsCert', 'tlsKey', 'backupDir'])
-    .description('check everything that a panel needs; exit code 1 if a check failed, 0 otherwise, even with warnings')
+    .description(
+      'check everything that a panel or a node needs; exit code 1 if a check failed, 0 otherwise, even with warnings',
+    )
     .option('--send-mail <email>', 'also send a test email to this address', readAddress)
     .option('--json', 'print JSON')
     .action(async ({ sendMail, json }: { sendMail?: string; json?: true }, command: Command) => {
@@ -55,6 +60,29 @@ export function addDoctor(program: Command): void {
 }
 
 async function examine(command: Command, sendMail: string | undefined): Promise<Named[]> {
+  // As root, before the rest becomes the owner of the data.
+  const node = await examineNode()
+  if (node.length > 0 && !(await hasPanel(command))) return [...named('versions', checkVersions()), ...node]
+  return [...node, ...(await examinePanel(command, sendMail))]
+}
+
+/** @returns nothing on a machine that is no node */
+async function examineNode(): Promise<Named[]> {
+  const layout = nodeLayout()
+  if (!existsSync(layout.names)) return []
+  if (process.getuid?.() !== 0) return named('node', [warning('not looked at: only root can', 'sudo ncp doctor')])
+  return named('node', await bounded(() => checkNode(layout), SLOW_DISK))
+}
+
+async function hasPanel(command: Command): Promise<boolean> {
+  try {
+    return existsSync((await configOf(command)).data)
+  } catch {
+    return true
+  }
+}
+
+async function examinePanel(command: Command, sendMail: string | undefined): Promise<Named[]> {
   let config: Config
   try {
     // As the user that the panel runs as: it sees what the panel sees, and files that SQLite creates while reading belong to that user.

@@ -10,6 +10,7 @@ import { addAccept } from './agent.ts'
 import { confirm, withYes } from './confirm.ts'
 import { withSettings } from './flags.ts'
 import { onInstallation } from './installation.ts'
+import { addNodeSetup } from './node-setup.ts'
 import { isTerminal, print, printJson } from './output.ts'
 import { line, printList } from './table.ts'
 import { count, humanTime } from './units.ts'
@@ -68,6 +69,8 @@ export function addNode(program: Command): void {
         }),
       )
   }
+
+  addNodeSetup(node)
 
   const remove = withYes(withSettings(node.command('remove'), ['data']))
     .description('remove a node that serves nothing: its token stops working at once')

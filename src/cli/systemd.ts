@@ -11,6 +11,8 @@ import { print, printDocument, printError } from './output.ts'
 const USUAL_PLACE = '/usr/local/bin/ncp'
 /** The unit hides these from the panel, its own program included. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//
+/** Whether our units could not start a program of this path. */
+export const isHiddenFromUnits = (path: string): boolean => HIDDEN.test(path)
 /** What needs neither quotes nor escapes in ExecStart (systemd.service(5)). */
 const PLAIN_PATH = /^\/[\w./+@%~-]+$/
 const SETTINGS = '# Settings of the panel. To list all of them: ncp config show\ndata = "/var/lib/ncp"\n'
@@ -23,12 +25,12 @@ export function addSystemd(program: Command): void {
     .description('print the unit file')
     .option('--binary <file>', 'program that the unit starts (default: this one)')
     .action(({ binary }: { binary?: string }) => {
-      if (binary === undefined && HIDDEN.test(execPath)) {
+      if (binary === undefined && isHiddenFromUnits(execPath)) {
         printError(
           `The unit hides ${execPath} from the panel: move the program to ${USUAL_PLACE}, where this unit expects it.`,
         )
       }
-      printDocument(unitFor(printUnit, binary ?? (HIDDEN.test(execPath) ? USUAL_PLACE : execPath)))
+      printDocument(unitFor(printUnit, binary ?? (isHiddenFromUnits(execPath) ? USUAL_PLACE : execPath)))
     })
 
   const install: Command = systemd
@@ -54,7 +56,7 @@ function unitFor(command: Command, binary: string): string {
       `error: systemd needs an absolute path to the program, made of letters, digits and ./_+@%~-: ${binary}`,
     )
   }
-  if (HIDDEN.test(binary)) {
+  if (isHiddenFromUnits(binary)) {
     command.error(`error: the unit hides ${binary} from the panel; move the program to ${USUAL_PLACE} first`)
   }
   // A package has the manual page; elsewhere systemd would complain that there is none.

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileS
 import { join } from 'node:path'
 import type { NodeLayout } from '../layout.ts'
 import { titleOf } from '../processes.ts'
+import { webServerPid } from '../web/running.ts'
 import { mustRun } from './program.ts'
 import type { Finding, Step } from './step.ts'
 import { hasSystemd } from './systemd.ts'
@@ -77,7 +78,7 @@ function unitOf(pid: number): string | undefined {
 
 /** @param takes whether the web server of the distribution may be stopped and disabled */
 export function ports(layout: NodeLayout, takes: boolean): Step {
-  const isOurs = ({ title }: Holder) => title.includes(layout.webConfiguration)
+  const isOurs = ({ pid }: Holder) => pid === webServerPid(layout)
   const canTake = ({ unit }: Holder) => takes && hasSystemd() && unit === DISTRIBUTION_UNIT
 
   function findingOf(holder: Holder): Finding {

@@ -23,6 +23,7 @@ export const missingPackages = (): string[] =>
 export const installLine = (packages: readonly string[]): string => `apt-get install ${packages.join(' ')}`
 
 export const programs: Step = {
+  isNeededByOthers: true,
   look() {
     const missing = missingPackages()
     if (missing.length === 0) return [{ what: 'the programs of the system', state: 'done' }]

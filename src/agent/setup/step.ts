@@ -12,6 +12,8 @@ export type Finding = {
 }
 
 export type Step = {
+  /** Where this one is blocked, those after it are not tried. */
+  isNeededByOthers?: true
   /** Changes nothing. */
   look(): Finding[]
   /** Does what is to be done; nothing if all of it is done. @throws Error that says what failed */
@@ -22,11 +24,14 @@ export type Step = {
 
 /** Prepares the node as far as it can, in order. @returns what was found before, step by step */
 export function applyAll(steps: readonly Step[]): Finding[] {
-  return steps.flatMap((step) => {
+  const all: Finding[] = []
+  for (const step of steps) {
     const findings = step.look()
+    all.push(...findings)
+    if (step.isNeededByOthers && findings.some(({ state }) => state === 'blocked')) break
     if (findings.some(({ state }) => state === 'todo')) step.apply()
-    return findings
-  })
+  }
+  return all
 }
 
 /** Takes back all steps, the last one first. @returns what stays, and why */

@@ -22,7 +22,7 @@ export const treeOf = (layout: NodeLayout): Directory[] => [
   { path: `${layout.certificates}/certs`, mode: 0o750, group: 'web' },
   { path: layout.challenges, mode: 0o750, group: 'web' },
   { path: layout.empty, mode: 0o750, group: 'web' },
-  { path: layout.webTemporary, mode: 0o700, owner: 'web' },
+  { path: layout.webTemporary, mode: 0o700, owner: 'web', group: 'web' },
   { path: layout.staging, mode: 0o700 },
   { path: layout.trash, mode: 0o700 },
   { path: layout.agent, mode: 0o700 },

@@ -5,8 +5,8 @@ import agentUnit from '../../../deploy/ncp-agent.service' with { type: 'text' }
 import webUnit from '../../../deploy/ncp-web.service' with { type: 'text' }
 import viewUnit from '../../../deploy/run-ncp-view.mount' with { type: 'text' }
 import { type NodeLayout, WEB_USER } from '../layout.ts'
+import { webServerPid } from '../web/running.ts'
 import { ownFile } from './file.ts'
-import { holdersOf } from './ports.ts'
 import { runProgram } from './program.ts'
 import type { Step } from './step.ts'
 import { AGENT_UNIT, hasSystemd, VIEW_UNIT, WEB_UNIT } from './systemd.ts'
@@ -63,8 +63,8 @@ export function webService(layout: NodeLayout, arePortsFree: () => boolean): Ste
     },
     undo() {
       if (hasSystemd()) runProgram('systemctl', 'disable', '--now', AGENT_UNIT, WEB_UNIT, VIEW_UNIT)
-      const running = holdersOf().find(({ title }) => title.includes(layout.webConfiguration))
-      if (running) throw new Error(`the web server (process ${running.pid}) still runs: stop the agent first`)
+      const pid = webServerPid(layout)
+      if (pid !== undefined) throw new Error(`the web server (process ${pid}) still runs: stop the agent first`)
       return []
     },
   }

@@ -127,15 +127,15 @@ describe('the set-up of a node', () => {
     expect(await machine.bash("stat -c '%a %G' /var/victim")).toBe('700 root\n')
   })
 
-  nodeTest('says which packages are missing, and how to install them', async () => {
+  nodeTest('says which packages are missing and how to install them, and does nothing without them', async () => {
     await using machine = await startNodeMachine()
     await machine.bash('rm /usr/bin/setfacl /usr/sbin/nginx')
-    const { findings } = await setUp(machine, 'look')
-    expect(findings).toContainEqual({
-      what: 'the packages nginx, acl',
-      state: 'blocked',
-      advice: 'apt-get install nginx acl',
-    })
+    const before = await listing(machine, '/etc')
+    const { findings } = await setUp(machine, 'apply')
+    expect(findings).toEqual([
+      { what: 'the packages nginx, acl', state: 'blocked', advice: 'apt-get install nginx acl' },
+    ])
+    expect(await listing(machine, '/etc')).toBe(before)
   })
 
   nodeTest('lets nginx refuse links where the kernel cannot', async () => {

@@ -54,6 +54,16 @@ describe.skipIf(!Bun.which('dpkg-deb'))('the Debian package', () => {
     run([join(tree, 'usr/bin/ncp'), 'config', 'validate', '--config', join(tree, 'etc/ncp/ncp.toml')])
   })
 
+  test('has the units of a node, recommends what they start, and enables none of them', () => {
+    const agent = read('usr/lib/systemd/system/ncp-agent.service')
+    expect(agent).toContain('\nExecStart=/usr/bin/ncp agent\n')
+    for (const unit of ['ncp-web.service', 'run-ncp-view.mount']) {
+      expect(read(`usr/lib/systemd/system/${unit}`)).toBe(readFileSync(join('deploy', unit), 'utf8'))
+    }
+    expect(read('DEBIAN/control')).toContain('\nRecommends: nginx, php-fpm, acl, openssh-server\n')
+    for (const script of ['postinst', 'prerm', 'postrm']) expect(read(`DEBIAN/${script}`)).not.toContain(' enable')
+  })
+
   test('belongs to root, readable by every user and writable by no other', () => {
     for (const line of run(['dpkg-deb', '--contents', deb]).trim().split('\n')) {
       expect(line).toMatch(/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /)
@@ -90,14 +100,18 @@ describe.skipIf(!Bun.which('dpkg-deb'))('the Debian package', () => {
         'daemon-reload',
         'daemon-reload',
         'daemon-reload',
-        'try-restart ncp.service',
+        'try-restart ncp.service ncp-agent.service',
       ])
     })
 
     test('stops when it is removed, and leaves configuration, data and user', () => {
       machine.storeData()
       machine.dpkg('--remove', 'ncp')
-      expect(machine.systemctl()).toEqual(['daemon-reload', 'disable --now ncp.service', 'daemon-reload'])
+      expect(machine.systemctl()).toEqual([
+        'daemon-reload',
+        'disable --now ncp.service ncp-agent.service ncp-web.service run-ncp-view.mount',
+        'daemon-reload',
+      ])
       expect(existsSync(machine.path('usr/bin/ncp'))).toBe(false)
       expect(existsSync(machine.path('etc/ncp/ncp.toml'))).toBe(true)
       expectDataKept(machine)
@@ -174,7 +188,7 @@ describe.skipIf(!Bun.which('rpmbuild'))('the RPM package', () => {
       expect(machine.systemctl()).toEqual([
         'daemon-reload',
         'daemon-reload',
-        'try-restart ncp.service',
+        'try-restart ncp.service ncp-agent.service',
         'daemon-reload',
       ])
     })
@@ -183,7 +197,11 @@ describe.skipIf(!Bun.which('rpmbuild'))('the RPM package', () => {
       machine.storeData()
       writeFileSync(machine.path('etc/ncp/ncp.toml'), 'data = "/srv/ncp"\n')
       expect(machine.run('rpm', '--erase', 'ncp')).toContain('the data stays in /var/lib/ncp')
-      expect(machine.systemctl()).toEqual(['daemon-reload', 'disable --now ncp.service', 'daemon-reload'])
+      expect(machine.systemctl()).toEqual([
+        'daemon-reload',
+        'disable --now ncp.service ncp-agent.service ncp-web.service run-ncp-view.mount',
+        'daemon-reload',
+      ])
       expect(existsSync(machine.path('usr/bin/ncp'))).toBe(false)
       expect(readFileSync(machine.path('etc/ncp/ncp.toml.rpmsave'), 'utf8')).toBe('data = "/srv/ncp"\n')
       expectDataKept(machine)
