@@ -51,6 +51,7 @@ let callers: Record<string, User>
 let admitted = 0
 let queued = 0
 
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH'
 const REFUSED = [401, 403, 404]
 const demotion: Taking = {
   name: 'the user is demoted',
@@ -174,6 +175,9 @@ async function makeWorld(): Promise<void> {
     bytes: 5,
   } as const
   await panel.services.takeReport(null, { sites: [], releases: [release], removedSubscriptions: [] })
+  const sshKey = await panel.post<{ id: number }>(`/subscriptions/${subscription}/ssh-keys`, carl.token, {
+    public_key: SSH_KEY,
+  })
   const managed = await panel.post<{ id: number }>('/auth/api-keys', carl.token, { name: 'Managed' })
   await panel.login(carl.email)
   const sessions = await panel.get<{ id: number }[]>('/auth/sessions', carl.token)
@@ -189,6 +193,7 @@ async function makeWorld(): Promise<void> {
     'DELETE /admin/subscriptions/{id}': otherSubscription,
     session_id: sessions.data.at(-1)?.id ?? 0,
     key_id: managed.data.id,
+    'DELETE /subscriptions/{id}/ssh-keys/{key_id} key_id': sshKey.data.id,
     deployment_id: deployment.data.id,
     '/auth/sessions': sessions.data.at(-1)?.id ?? 0,
     '/auth/api-keys': managed.data.id,
@@ -238,7 +243,7 @@ function askedOf(operation: Operation, kind: Kind): Asked {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
     const id = ids[name] ?? ids[parameter] ?? ids[prefix]
     if (id === undefined) throw new Error(`${name}: say in this test what stands for ${parameter}`)
-    return `${parameter === 'id' ? id : ids[parameter]}`
+    return `${parameter === 'id' ? id : (ids[`${name} ${parameter}`] ?? ids[parameter])}`
   })
   const json = operation.body && JSON.stringify(bodies[name] ?? exampleBody(operation))
   return { user, kind, operation, path, body: operation.takesArchive ? smallArchive() : json }
