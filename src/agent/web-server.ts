@@ -1,12 +1,13 @@
 /** Our own nginx as a child of the agent, on a machine without systemd: started, started again, and taken over. */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { codeOf } from '../core/error-code.ts'
 import { inTime } from '../core/in-time.ts'
 import { pause } from '../core/pause.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
 import type { NodeLayout } from './layout.ts'
-import { processesOf, titleOf } from './processes.ts'
+import { processesOf } from './processes.ts'
+import { webServerPid } from './web/running.ts'
 
 const BACKOFF: Backoff = { firstDelayMs: 100, longestDelayMs: 60_000 }
 /** One that ran so long did not fail at its start. */
@@ -16,7 +17,6 @@ const STEP_MS = 20
 /** Requests under way may end. */
 const PATIENCE_MS = 10_000
 const MAX_COMPLAINT = 4000
-const TITLE = 'nginx: master process '
 
 export type WebServer = { stop(): Promise<void> }
 
@@ -29,23 +29,14 @@ export function startWebServer(layout: NodeLayout, webUid: number, log: Log): We
 
   /** What an agent before this one has started, and left behind. */
   function findRunning(): Running | undefined {
-    const pid = existsSync(layout.webPid) ? Number(readFileSync(layout.webPid, 'utf8')) : Number.NaN
-    if (!isWebServer(pid)) return undefined
+    const pid = webServerPid(layout)
+    if (pid === undefined) return undefined
     log.info({ pid }, 'the web server that runs already was taken over')
     return { pid, exited: waitForEnd(pid) }
   }
 
-  function isWebServer(pid: number): boolean {
-    return (
-      Number.isSafeInteger(pid) &&
-      pid > 1 &&
-      titleOf(pid).startsWith(TITLE) &&
-      titleOf(pid).includes(layout.webConfiguration)
-    )
-  }
-
   async function waitForEnd(pid: number): Promise<void> {
-    while (isWebServer(pid)) await Bun.sleep(LOOK_MS)
+    while (webServerPid(layout) === pid) await Bun.sleep(LOOK_MS)
   }
 
   /** A master that is killed leaves its workers to themselves, and they hold the ports. */

@@ -78,6 +78,25 @@ describe('ncp node setup', () => {
   })
 })
 
+describe('ncp agent', () => {
+  nodeTest('takes over the web server that an agent before it has left', async () => {
+    await using machine = await startNodeMachine()
+    await ncp(machine, ['node', 'setup', '--panel', '/run/none.sock'], { stdin: TOKEN })
+    const serves = async () => (await machine.run(['curl', '-s', 'http://127.0.0.1/'])).exitCode === 0
+    const first = machine.spawn(['ncp', 'agent'])
+    await until('the web server', serves)
+    const workers = () => machine.bash('pgrep -u ncp-web')
+    const before = await workers()
+    first.kill('SIGKILL')
+    await first.ended()
+    const second = machine.spawn(['ncp', 'agent'])
+    await until('the second agent', () => second.stderr().includes('was taken over'))
+    expect([await workers(), await serves()]).toEqual([before, true])
+    second.kill()
+    await second.ended()
+  })
+})
+
 describe('ncp doctor', () => {
   const doctor = async (machine: NodeMachine) => {
     const { exitCode, stdout } = await ncp(machine, ['doctor', '--json', '--data', '/var/lib/none'])

@@ -175,7 +175,7 @@ describe('the set-up of a node', () => {
     const tmpfiles = ['systemd-tmpfiles', '--create', '--root=/run/empty', '/etc/tmpfiles.d/ncp-node.conf']
     await machine.bash('mkdir -p /run/empty/etc; cp /etc/passwd /etc/group /run/empty/etc/')
     expect(await machine.run(tmpfiles)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
-    expect(await machine.bash('cd /run/empty/run/ncp; stat -c "%n %a" *')).toBe('php 711\nprobe 700\n')
+    expect(await machine.bash('cd /run/empty/run/ncp; stat -c "%n %a" *')).toBe('fpm 711\nphp 711\nprobe 700\n')
   })
 
   nodeTest('leaves units alone that a package has brought', async () => {
