@@ -40,6 +40,7 @@ function Row({ deployment }: { deployment: Deployment }) {
   const { deployments } = words
   const statuses: Readonly<Record<string, string>> = deployments.statuses
   const { number, status, failure, message, files, bytes, archive_bytes, created_at, commit } = deployment
+  const act = status === 'ready' ? deployments.promote : deployments.goBack
   return (
     <li>
       <strong class="num">{deployments.number(number)}</strong>
@@ -59,7 +60,7 @@ function Row({ deployment }: { deployment: Deployment }) {
       </span>
       {(status === 'ready' || status === 'superseded') && (
         <Action
-          label={deployments.serve(number)}
+          label={`${act}: ${deployments.serve(number)}`}
           onAct={async () => {
             const params = { path: { id: deployment.site_id, deployment_id: deployment.id } }
             await dataOf(api.POST('/api/v1/sites/{id}/deployments/{deployment_id}/activate', { params }))
@@ -68,7 +69,7 @@ function Row({ deployment }: { deployment: Deployment }) {
             await refreshSite(deployment.site_id)
           }}
         >
-          {status === 'ready' ? deployments.promote : deployments.goBack}
+          {act}
         </Action>
       )}
     </li>

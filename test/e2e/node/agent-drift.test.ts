@@ -199,7 +199,8 @@ nodeTest('a web server that is killed, or whose workers are left behind, is star
   const pid = async () => (await machine.run(['cat', layout.webPid])).stdout.trim()
   for (const kill of [(old: string) => `kill -9 ${old}`, () => 'pkill -9 -u ncp-web']) {
     const old = await pid()
-    await machine.bash(kill(old))
+    // One that has just been started again has no workers yet.
+    await until('the end of the web server', async () => (await machine.run(['bash', '-c', kill(old)])).exitCode === 0)
     const one = await create(ada)
     expect(await observed(ada, one)).toMatchObject({ status: 'active' })
     await until('the page', async () => (await visit(one.domain).catch(() => undefined))?.status === 200)

@@ -188,7 +188,7 @@ describe('a deleted site', () => {
   })
 
   nodeTest.each([
-    ['provisioning', async (_: Site) => undefined],
+    ['active', async (site: Site): Promise<unknown> => observed(ada, site)],
     [
       'disabled',
       async (site: Site): Promise<unknown> => change(site, { enabled: false }).then(() => observed(ada, site)),
