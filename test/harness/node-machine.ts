@@ -80,7 +80,8 @@ export async function startNodeMachine() {
     const stdout = join(shared, `${++commands}.out`)
     const stderr = join(shared, `${commands}.err`)
     const child = Bun.spawn(
-      ['nsenter', '--target', `${init}`, ...NAMESPACES, `--wd=${cwd}`, '--', ...asUser(as), ...command],
+      // With the root of the node: without it, a command would leave a chroot that the tests run in, and change the host.
+      ['nsenter', '--target', `${init}`, ...NAMESPACES, '--root', `--wdns=${cwd}`, '--', ...asUser(as), ...command],
       {
         cwd: '/',
         env: { PATH, HOME: '/root', ...workaroundEnvironment, ...environment },
@@ -100,7 +101,11 @@ export async function startNodeMachine() {
       pid: () => childOf(child.pid),
       /** Signals the command itself, not the program that has entered the node. Does nothing once it has ended. */
       kill(signal: NodeJS.Signals = 'SIGTERM'): void {
-        if (!hasEnded()) process.kill(childOf(child.pid), signal)
+        try {
+          process.kill(childOf(child.pid), signal)
+        } catch (error) {
+          if (!hasLeft(child.pid)) throw error
+        }
       },
     }
   }
@@ -173,13 +178,22 @@ function asUser(as: string | number | undefined): string[] {
   return ['setpriv', `--reuid=${as}`, `--regid=${as}`, groups]
 }
 
-/** The only child of a process that waits for it. @throws Error when it has none any longer */
+/** The only child of a process that starts it and waits for it. @throws Error when that has ended */
 function childOf(pid: number): number {
-  const deadline = performance.now() + DEADLINE_MS
-  for (;;) {
+  while (!hasLeft(pid)) {
     const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
     if (child) return Number(child)
-    if (performance.now() > deadline) throw new Error(`process ${pid} has no child`)
+    Bun.sleepSync(1)
+  }
+  throw new Error(`process ${pid} has no child left`)
+}
+
+/** Whether a process is gone, or waits for its parent to take note of its end. */
+function hasLeft(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.startsWith('Z') ?? true
+  } catch {
+    return true
   }
 }
 
