@@ -99,6 +99,7 @@ export const rooms = [
   'hosting/usage',
   'hosting/events',
   'hosting/sites',
+  'hosting/environment',
   'hosting/deployments',
   'hosting/certificates',
   'hosting/node-api',

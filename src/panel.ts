@@ -13,6 +13,7 @@ import { usersModule } from './features/account/users/module.ts'
 import { certificatesModule } from './features/hosting/certificates/module.ts'
 import { deploymentsModule } from './features/hosting/deployments/module.ts'
 import { embeddedModule } from './features/hosting/embedded/module.ts'
+import { environmentModule } from './features/hosting/environment/module.ts'
 import { eventsModule } from './features/hosting/events/module.ts'
 import { logsModule } from './features/hosting/logs/module.ts'
 import { nodeApiModule } from './features/hosting/node-api/module.ts'
@@ -52,6 +53,7 @@ function addFeatures(platform: Module<Platform>) {
     .add(usageModule)
     .add(eventsModule)
     .add(sitesModule)
+    .add(environmentModule)
     .add(deploymentsModule)
     .add(certificatesModule)
     .add(nodeApiModule)

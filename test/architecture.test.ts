@@ -228,6 +228,7 @@ const owners: Record<string, string> = {
   'proof.ts': 'features/account/proof/',
   'sessions.ts': 'features/account/session/',
   'settings.ts': 'features/operation/settings/',
+  'site-variables.ts': 'features/hosting/environment/',
   'sites.ts': 'features/hosting/sites/',
   'ssh-keys.ts': 'features/hosting/ssh-keys/',
   'subscriptions.ts': 'features/hosting/subscriptions/',
@@ -292,6 +293,8 @@ const otherReaders: Record<string, string> = {
   'features/hosting/sites/desired.ts deployments': 'what its node is to unpack, and to keep',
   'features/hosting/sites/deployed.ts deployments':
     'whether a node has anything of a site, and whether one is on its way',
+  'features/hosting/environment/environment.ts sites': 'how much all of a subscription have',
+  'features/hosting/sites/desired-environment.ts siteVariables': 'what PHP on its node finds in its environment',
   'features/hosting/sites/desired.ts sshKeys': 'who may use SFTP on its node',
   'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
   'features/hosting/sites/zones.ts subscriptions': 'whose sites are above and below a name',

@@ -1,6 +1,6 @@
 /** What the agent believes of the desired state. The panel is the less trusted side: no field gets into a path unchecked. */
 import type { DesiredRelease, DesiredSite, DesiredSubscription } from '../node/protocol.ts'
-import { arePhpLimits, isSitePhp } from './php/checks.ts'
+import { arePhpLimits, isEnvironment, isSitePhp } from './php/checks.ts'
 
 /** So that a uid fits into 31 bits, whatever is added. */
 const MAX_ID = 2_000_000_000
@@ -61,6 +61,7 @@ export function wrongField(subscription: DesiredSubscription, site: DesiredSite)
     kind: isOneOf(site.kind, 'static', 'php'),
     phpVersion: phpVersion === null || (isText(phpVersion) && VERSION.test(phpVersion)),
     php: isSitePhp(site.php),
+    environment: isEnvironment(site.environment),
     spa: typeof site.spa === 'boolean',
     publicDir: isDirectory(site.publicDir),
     release: release === null || isCount(release),

@@ -11,6 +11,8 @@ export const SCOPES = [
   'subscriptions:write',
   'ssh-keys:read',
   'ssh-keys:write',
+  'environment:read',
+  'environment:write',
   'audit-log:read',
   'users:read',
   'users:write',

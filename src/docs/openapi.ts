@@ -54,6 +54,7 @@ const documentation = {
     { name: 'Logs', description: 'What visitors asked of a site, and what went wrong' },
     { name: 'Certificates', description: 'HTTPS for sites: certificates that you upload, and another try at ordering' },
     { name: 'Subscriptions', description: 'What sites belong to; under `/admin`, those of all users' },
+    { name: 'Environment', description: 'Variables that the PHP of a site finds in its environment' },
     { name: 'SSH keys', description: 'Who may read and change the files of a subscription, over SFTP' },
     { name: 'Audit log', description: 'What happened to your account; under `/admin`, to all accounts' },
     { name: 'Users', description: 'Accounts and their sessions, for administrators' },
@@ -152,7 +153,7 @@ function tidyResponses(method: string, operation: Operation, errors: Json): void
   if (isRead) responses['304'] = { description: 'Not modified: the client already has the current response' }
   for (const [status, response] of Object.entries(responses)) {
     const isSuccess = status < '400'
-    const isTagged = isSuccess && (isRead || (taken.includes('If-Match') && method === 'patch'))
+    const isTagged = isSuccess && (isRead || (taken.includes('If-Match') && ['patch', 'put'].includes(method)))
     delete response['x-paged']
     response.headers = headersOf({
       status,

@@ -18,6 +18,9 @@ export type BodyLimits = {
   clock: Clock
 }
 
+/** What a body may be, for a route that takes more than others. */
+export type OwnLimits = { maxBytes: number; maxItems: number }
+
 /**
  * @param whenRead called once the body has arrived, before it is parsed
  * @returns the parsed body, or null when none was sent

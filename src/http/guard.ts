@@ -7,7 +7,7 @@ import type { Principal } from '../core/principal.ts'
 import { Rejection, wrongHeader } from '../core/rejection.ts'
 import { authorize, type Rights } from '../core/rights.ts'
 import { readBearer } from './bearer.ts'
-import { type BodyLimits, readJson } from './body.ts'
+import { type BodyLimits, type OwnLimits, readJson } from './body.ts'
 import { originOf, type RequestContext, requestContext } from './request-context.ts'
 
 /** Made once: most of an error's cost is its stack. */
@@ -41,9 +41,14 @@ export function createGuard(options: GuardOptions) {
     })
 }
 
-/** Reads the body of a route that takes one. Elysia parses before it transforms, so this authorizes first. */
-export function bodyOf(rights: Rights | 'anyone') {
-  return ({ context, guard: { bodyLimits, recognize } }: Guarded & { guard: GuardOptions }) => {
+/**
+ * Reads the body of a route that takes one. Elysia parses before it transforms, so this authorizes first.
+ *
+ * @param ownLimits undefined: those of most routes
+ */
+export function bodyOf(rights: Rights | 'anyone', ownLimits?: OwnLimits) {
+  return ({ context, guard: { bodyLimits: limits, recognize } }: Guarded & { guard: GuardOptions }) => {
+    const bodyLimits = ownLimits ? { ...limits, ...ownLimits } : limits
     if (rights === 'anyone') return readJson(context.request, bodyLimits)
     context.caller = admit(context, rights)
     return readJson(context.request, bodyLimits, () => admitAgain(context, rights, recognize))

@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts'
 import type { NodePrincipal } from '../core/principal.ts'
 import { Rejection, wrongHeader } from '../core/rejection.ts'
 import { readBearer } from './bearer.ts'
-import { type BodyLimits, readJson } from './body.ts'
+import { type BodyLimits, type OwnLimits, readJson } from './body.ts'
 import { notAuthenticated } from './guard.ts'
 import { originOf, type RequestContext, requestContext } from './request-context.ts'
 import type { Route } from './route-table.ts'
@@ -53,9 +53,6 @@ export function createNodeGuard(options: NodeGuardOptions) {
       },
     })
 }
-
-/** What a body may be, for a route that takes more than others. */
-export type OwnLimits = { maxBytes: number; maxItems: number }
 
 /**
  * Reads the body of a route for nodes. Elysia parses before it transforms, so this authorizes first, and again once the

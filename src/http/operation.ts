@@ -4,9 +4,10 @@ import type { Caller, NodeActor } from '../core/actor.ts'
 import { catalogue, type ErrorCode } from '../core/errors.ts'
 import type { Access, Rights } from '../core/rights.ts'
 import type { Scope } from '../core/scope.ts'
+import type { OwnLimits } from './body.ts'
 import { ErrorEnvelope, envelopeOf, errorEnvelope } from './envelope.ts'
 import { bodyOf } from './guard.ts'
-import { bodyOfNode, type OwnLimits } from './node-guard.ts'
+import { bodyOfNode } from './node-guard.ts'
 import type { RequestContext } from './request-context.ts'
 import { closed } from './schema.ts'
 
@@ -28,6 +29,8 @@ type Description<Query, Params, Body> = {
   body?: Body
   /** Whether a request may omit the body, which then counts as an empty object. */
   optionalBody?: boolean
+  /** Of its body; by default those of most routes. */
+  bodyLimits?: OwnLimits
   /** What its body is, if it takes one as it is instead of JSON; its handler receives it with `ReceiveUpload`. */
   upload?: UploadedBody
   /** What it answers with, if that is a file instead of JSON; its handler sends it. */
@@ -132,7 +135,7 @@ export function operation<
     ...(keepsToSubscription ? [] : (['forbidden'] as const)),
   ]
   return {
-    ...described(description, bodyOf(rights)),
+    ...described(description, bodyOf(rights, description.bodyLimits)),
     auth: rights,
     // OpenAPI 3.1 lets every kind of security list what it needs, not only OAuth.
     detail: { ...describe(description, guardErrors, scope), security: [{ bearer: scope ? [scope] : [] }] },
@@ -147,12 +150,7 @@ export function nodeOperation<
   Query extends TSchema = Nothing,
   Params extends TSchema = Nothing,
   Body extends TSchema = TSchema,
->(
-  description: Description<Query, Params, Body> & {
-    /** Of its body; by default those of a user's. */
-    bodyLimits?: OwnLimits
-  },
-): Described<Query, Params, Body> & { node: true } {
+>(description: Description<Query, Params, Body>): Described<Query, Params, Body> & { node: true } {
   return {
     ...described(description, bodyOfNode(description.bodyLimits)),
     node: true,

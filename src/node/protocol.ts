@@ -1,4 +1,5 @@
 /** What the panel and a node say to each other: the state that is wanted, whole, and what the node has observed. */
+import type { Variable } from './environment.ts'
 import type { PhpLimits, SitePhp } from './php.ts'
 
 /** A subscription as it should be on its node, with all its sites. */
@@ -29,6 +30,8 @@ export type DesiredSite = {
   phpVersion: string | null
   /** Absent: it sets nothing. */
   php?: SitePhp
+  /** What its PHP finds in its environment. Absent: nothing but what every site has. */
+  environment?: Variable[]
   /** Whether unknown paths give index.html. */
   spa: boolean
   /** What is served of a release; null: its directory `public` if it has one, else all of it. */

@@ -376,7 +376,7 @@ describe('every operation', () => {
       const reads = name.startsWith('GET ') && !others.includes(name)
       const responses = new Map(responsesOf(operation))
       const tagged = [...responses].filter(([, { headers }]) => 'ETag' in headers).map(([status]) => status)
-      const changes = 'If-Match? in header' in queryOf(name) && name.startsWith('PATCH ')
+      const changes = 'If-Match? in header' in queryOf(name) && /^P(ATCH|UT) /.test(name)
       expect([name, tagged]).toEqual([name, reads ? ['200', '304'] : changes ? ['200'] : []])
       expect([name, 'If-None-Match? in header' in queryOf(name)]).toEqual([name, reads])
       expect(responses.get('304')?.content).toBeUndefined()
@@ -387,7 +387,7 @@ describe('every operation', () => {
     const readable = new Set(operations.flatMap(([name]) => (name.startsWith('GET ') ? [name.slice(4)] : [])))
     for (const [name, { responses }] of operations) {
       const [method = '', path = ''] = name.split(' ')
-      const expected = ['PATCH', 'DELETE'].includes(method) && readable.has(path) && !path.endsWith('/sessions')
+      const expected = ['PATCH', 'PUT', 'DELETE'].includes(method) && readable.has(path) && !path.endsWith('/sessions')
       expect([name, 'If-Match? in header' in queryOf(name), '412' in responses]).toEqual([name, expected, expected])
     }
   })

@@ -1,5 +1,14 @@
 /** What the agent believes of PHP in the desired state: the panel is the less trusted side. */
 import {
+  bytesOf,
+  isReserved,
+  isVariableName,
+  isVariableValue,
+  MAX_ENVIRONMENT_BYTES,
+  MAX_VARIABLES,
+  type Variable,
+} from '../../node/environment.ts'
+import {
   isPlainDirectory,
   MAX_NO_PHP_IN,
   PHP_DIRECTIVES,
@@ -34,4 +43,18 @@ function isSetting(setting: unknown): boolean {
   const { name, value } = (setting ?? {}) as { name?: unknown; value?: unknown }
   if (typeof name !== 'string' || !Object.hasOwn(PHP_DIRECTIVES, name)) return false
   return takes(PHP_DIRECTIVES[name as PhpDirectiveName], value)
+}
+
+/** Whether these may become variables of a process; absent means none. */
+export function isEnvironment(value: unknown): value is Variable[] | undefined {
+  if (value === undefined) return true
+  if (!Array.isArray(value) || value.length > MAX_VARIABLES || !value.every(isVariable)) return false
+  const names = new Set(value.map(({ name }) => name))
+  return names.size === value.length && value.reduce((sum, one) => sum + bytesOf(one), 0) <= MAX_ENVIRONMENT_BYTES
+}
+
+function isVariable(variable: unknown): variable is Variable {
+  const { name, value } = (variable ?? {}) as { name?: unknown; value?: unknown }
+  const isName = typeof name === 'string' && isVariableName(name) && !isReserved(name)
+  return isName && typeof value === 'string' && isVariableValue(value)
 }

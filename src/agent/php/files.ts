@@ -3,14 +3,22 @@ import { constants } from 'node:fs'
 import { chmod, chown, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { logsOf, type NodeLayout } from '../layout.ts'
-import { configurationOf, fpmConfiguration, guardOf, guardScript, type MasterSpec, userIdOf } from './pool.ts'
+import {
+  configurationOf,
+  environmentOf,
+  fpmConfiguration,
+  guardOf,
+  guardScript,
+  type MasterSpec,
+  userIdOf,
+} from './pool.ts'
 
 export type PhpPlaces = Pick<NodeLayout, 'sites' | 'logs' | 'phpSockets' | 'phpSettings'>
 
 /** Everything that decides how a master is started: another text is another master. */
 export function wantedText(spec: MasterSpec, places: PhpPlaces): string {
   const guards = spec.pools.map(({ noPhpIn }) => (noPhpIn.length === 0 ? '' : guardScript(noPhpIn)))
-  return [fpmConfiguration(spec, places), ...guards].join('\0')
+  return [fpmConfiguration(spec, places), ...guards, JSON.stringify(environmentOf(spec))].join('\0')
 }
 
 /** @throws Error of the system */

@@ -12,6 +12,8 @@ export type LaunchOptions = {
   uid: number
   /** By the path that the configuration names. */
   sockets: ReadonlyMap<string, number>
+  /** Beside its own variables; names of no others. */
+  environment: Readonly<Record<string, string>>
   /** Processes and threads of the user at most: what it starts beside PHP counts too. */
   maxProcesses: number
   /** Put before the command: where systemd supervises. */
@@ -50,7 +52,7 @@ const OPCACHE_MEGABYTES = 64
  * @throws Error with what it said, where it does not start
  */
 export async function launch(options: LaunchOptions): Promise<Fpm> {
-  const { program, configuration, uid, sockets, maxProcesses, supervisor, log } = options
+  const { program, configuration, uid, sockets, environment, maxProcesses, supervisor, log } = options
   const inherited = [...sockets.keys()].map((path, index) => `${path}=${FIRST_SOCKET + index}`)
   const child = Bun.spawn(
     [
@@ -70,7 +72,7 @@ export async function launch(options: LaunchOptions): Promise<Fpm> {
     ],
     {
       cwd: '/',
-      env: { PATH: '/usr/bin:/bin', FPM_SOCKETS: inherited.join(',') },
+      env: { ...environment, PATH: '/usr/bin:/bin', FPM_SOCKETS: inherited.join(',') },
       stdio: ['ignore', 'ignore', 'pipe', ...sockets.values()],
     },
   )

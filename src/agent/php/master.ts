@@ -6,7 +6,7 @@ import type { Log } from '../../log/log.ts'
 import type { Failure } from '../../node/protocol.ts'
 import { type PhpPlaces, removeSettings, wantedText, writeSettings } from './files.ts'
 import { type Fpm, killOrphans, launch } from './launch.ts'
-import { configurationOf, type MasterSpec, type PoolSpec, userIdOf } from './pool.ts'
+import { configurationOf, environmentOf, type MasterSpec, type PoolSpec, userIdOf } from './pool.ts'
 import { openSockets, type SiteSockets, type SocketOptions } from './sockets.ts'
 import type { PhpVersion } from './versions.ts'
 
@@ -97,6 +97,7 @@ export function createMaster(options: MasterOptions, first: MasterSpec) {
       configuration: configurationOf(layout, spec),
       uid: userIdOf(spec),
       sockets: on.descriptors(),
+      environment: environmentOf(spec),
       maxProcesses: SPARE_PROCESSES + limits.workers * pools.length,
       supervisor: supervisorOf(spec),
       log,

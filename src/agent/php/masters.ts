@@ -163,10 +163,11 @@ function specsOf({
     limits,
     pools: all
       .toSorted((one, other) => one.id - other.id)
-      .map(({ id: siteId, php: { settings, noPhpIn } = NO_SITE_PHP }) => ({
+      .map(({ id: siteId, php: { settings, noPhpIn } = NO_SITE_PHP, environment = [] }) => ({
         siteId,
         settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])),
         noPhpIn,
+        environment,
       })),
   }))
 }

@@ -1,5 +1,6 @@
 /** Writes what PHP-FPM is told: the configuration of one master, with a pool for each of its sites. */
 import { join } from 'node:path'
+import { isReserved, isVariableName, type Variable } from '../../node/environment.ts'
 import {
   isPlainDirectory,
   LIMITED_DIRECTIVES,
@@ -26,6 +27,8 @@ export type PoolSpec = {
   settings: PhpSettings
   /** Directories below what is served in which no PHP is executed. */
   noPhpIn: string[]
+  /** What its scripts find in their environment. */
+  environment: readonly Variable[]
 }
 
 type Places = Pick<NodeLayout, 'sites' | 'logs' | 'phpSockets' | 'phpSettings'>
@@ -90,7 +93,10 @@ function poolLines({ subscriptionId, limits }: MasterSpec, pool: PoolSpec, place
     ['chdir', site],
     ['env[PATH]', '/usr/local/bin:/usr/bin:/bin'],
     ['env[HOME]', site],
-    ...['TMPDIR', 'TMP', 'TEMP'].map((name): Line => [`env[${name}]`, tmp]),
+    ...['TMPDIR', 'TMP', 'TEMP']
+      .filter((name) => !pool.environment.some((variable) => variable.name === name))
+      .map((name): Line => [`env[${name}]`, tmp]),
+    ...pool.environment.map(({ name }): Line => [`env[${name}]`, `$${inheritedName(pool, name)}`]),
     admin('open_basedir', readable.join(':')),
     admin('upload_tmp_dir', tmp),
     admin('sys_temp_dir', tmp),
@@ -105,6 +111,21 @@ function poolLines({ subscriptionId, limits }: MasterSpec, pool: PoolSpec, place
     ...(guard === undefined ? [] : [admin('auto_prepend_file', guard)]),
     ...settingLines(limits, pool.settings),
   ]
+}
+
+/**
+ * The environment of a master, which has the variables of all its sites: values are never text in a configuration, so that no
+ * byte of one can mean anything in it.
+ */
+export const environmentOf = ({ pools }: MasterSpec): Record<string, string> =>
+  Object.fromEntries(
+    pools.flatMap((pool) => pool.environment.map(({ name, value }) => [inheritedName(pool, name), value])),
+  )
+
+/** @throws Error for a name that no panel sends */
+function inheritedName({ siteId }: Pick<PoolSpec, 'siteId'>, name: string): string {
+  if (!isVariableName(name) || isReserved(name)) throw new Error(`not the name of a variable: ${JSON.stringify(name)}`)
+  return `S${integer(siteId)}_${name}`
 }
 
 const admin = (directive: string, value: string): Line => [`php_admin_value[${directive}]`, value]
@@ -144,11 +165,13 @@ function boundedSettings(limits: PhpLimits, settings: PhpSettings): PhpSettings 
 }
 
 const SAFE = /^[A-Za-z0-9 _./:,@+-]*$/
+/** A variable of the master. */
+const INHERITED = /^\$S[1-9]\d*_[A-Z0-9_]+$/
 
 /** Quoted, with nothing that the reader of the file would take for more than text. @throws Error for anything else */
 function section(name: string, lines: readonly Line[]): string {
   const written = lines.map(([key, value]) => {
-    if (!SAFE.test(value)) throw new Error(`not a value for ${key}: ${JSON.stringify(value)}`)
+    if (!SAFE.test(value) && !INHERITED.test(value)) throw new Error(`not a value for ${key}: ${JSON.stringify(value)}`)
     return `${key} = "${value}"`
   })
   return `[${name}]\n${written.join('\n')}\n`

@@ -21,6 +21,7 @@ import certificates from '../../../drizzle/0018_certificates.sql' with { type: '
 import events from '../../../drizzle/0019_events.sql' with { type: 'text' }
 import limits from '../../../drizzle/0020_limits.sql' with { type: 'text' }
 import sshKeys from '../../../drizzle/0021_ssh-keys.sql' with { type: 'text' }
+import environment from '../../../drizzle/0022_environment.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -51,4 +52,5 @@ export const migrations: readonly Migration[] = [
   { name: '0019_events', sql: events },
   { name: '0020_limits', sql: limits },
   { name: '0021_ssh-keys', sql: sshKeys },
+  { name: '0022_environment', sql: environment },
 ]

@@ -1,7 +1,7 @@
 /** What the agent refuses to believe of PHP, whatever a panel sends. */
 import { expect, test } from 'bun:test'
 import { anything, assert, property } from 'fast-check'
-import { arePhpLimits, isSitePhp } from '../../../src/agent/php/checks.ts'
+import { arePhpLimits, isEnvironment, isSitePhp } from '../../../src/agent/php/checks.ts'
 import { DEFAULT_PHP_LIMITS, isPlainDirectory, PHP_DIRECTIVES, takes } from '../../../src/node/php.ts'
 
 test('what our panel sends is right', () => {
@@ -61,6 +61,36 @@ test.each(
   ].map((value: unknown): [unknown] => [value]),
 )('%j are no limits', (value) => {
   expect(arePhpLimits(value)).toBeFalse()
+})
+
+test('an environment is believed as our panel sends it', () => {
+  const variables = [
+    { name: 'DB_PASSWORD', value: '"; listen = /tmp/x' },
+    { name: 'EMPTY', value: '' },
+  ]
+  expect([undefined, [], variables].map(isEnvironment)).toEqual([true, true, true])
+})
+
+const variable = { name: 'A', value: 'x' }
+test.each<[string, unknown]>([
+  ['null', null],
+  ['an object', { A: 'x' }],
+  ['a text', 'A=x'],
+  ['null in a list', [null]],
+  ['a name in lower case', [{ ...variable, name: 'a' }]],
+  ['a name with a bracket', [{ ...variable, name: 'A] = x' }]],
+  ['a name with a line break', [{ ...variable, name: 'A\n' }]],
+  ['the name of another process', [{ ...variable, name: 'LD_PRELOAD' }]],
+  ['the sockets', [{ ...variable, name: 'FPM_SOCKETS' }]],
+  ['a list for a name', [{ ...variable, name: ['A'] }]],
+  ['a number', [{ ...variable, value: 7 }]],
+  ['NUL', [{ ...variable, value: 'a\0b' }]],
+  ['a long value', [{ ...variable, value: 'x'.repeat(4097) }]],
+  ['a name twice', [variable, variable]],
+  ['many', Array.from({ length: 201 }, (_, i) => ({ ...variable, name: `A${i}` }))],
+  ['much', Array.from({ length: 17 }, (_, i) => ({ name: `A${i}`, value: 'x'.repeat(4096) }))],
+])('%s is no environment', (_, value) => {
+  expect(isEnvironment(value)).toBeFalse()
 })
 
 test('whatever is believed holds every rule', () => {

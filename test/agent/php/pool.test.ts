@@ -2,7 +2,8 @@
 import { expect, test } from 'bun:test'
 import { array, assert, boolean, constantFrom, dictionary, integer, oneof, property, string } from 'fast-check'
 import { nodeLayout } from '../../../src/agent/layout.ts'
-import { fpmConfiguration, guardScript, type MasterSpec } from '../../../src/agent/php/pool.ts'
+import { environmentOf, fpmConfiguration, guardScript, type MasterSpec } from '../../../src/agent/php/pool.ts'
+import { isReserved, isVariableName, type Variable } from '../../../src/node/environment.ts'
 import {
   DEFAULT_PHP_LIMITS,
   isPlainDirectory,
@@ -14,16 +15,21 @@ import {
 
 const layout = nodeLayout()
 
-function spec(settings: unknown = {}, rest: Partial<MasterSpec> & { noPhpIn?: unknown } = {}): MasterSpec {
-  const { noPhpIn = [], ...other } = rest
+type Rest = Partial<MasterSpec> & { noPhpIn?: unknown; environment?: Variable[] }
+
+function spec(settings: unknown = {}, rest: Rest = {}): MasterSpec {
+  const { noPhpIn = [], environment = [], ...other } = rest
   return {
     subscriptionId: 12,
     version: '8.2',
     limits: DEFAULT_PHP_LIMITS,
-    pools: [{ siteId: 7, settings: settings as PhpSettings, noPhpIn: noPhpIn as string[] }],
+    pools: [{ siteId: 7, settings: settings as PhpSettings, noPhpIn: noPhpIn as string[], environment }],
     ...other,
   }
 }
+
+/** The one thing that means more than itself is a variable of the master, whole. */
+const LINE = /^([a-zA-Z0-9_.[\]]+) = "([^"$\\\n;{}]*|\$S\d+_[A-Z0-9_]+)"$/
 
 /** As strict as can be: a section or a quoted value on each line, and nothing in it that means more than itself. */
 function parse(text: string): Map<string, string>[] {
@@ -33,7 +39,7 @@ function parse(text: string): Map<string, string>[] {
       sections.push(new Map([['section', line.slice(1, -1)]]))
       continue
     }
-    const [, key = '', value = ''] = /^([a-zA-Z_.[\]]+) = "([^"$\\\n;{}]*)"$/.exec(line) ?? []
+    const [, key = '', value = ''] = LINE.exec(line) ?? []
     if (key === '') throw new Error(`not a line: ${line}`)
     const section = sections.at(-1)
     if (!section || section.has(key)) throw new Error(`twice: ${line}`)
@@ -99,7 +105,7 @@ test('what a site asks for is cut to what its subscription allows, which may hav
 })
 
 test('each subscription and site has paths of its own', () => {
-  const pools = [7, 8].map((siteId) => ({ siteId, settings: {}, noPhpIn: [] }))
+  const pools = [7, 8].map((siteId) => ({ siteId, settings: {}, noPhpIn: [], environment: [] }))
   const sections = parse(fpmConfiguration(spec({}, { subscriptionId: 3, pools }), layout))
   expect(sections.map((section) => section.get('listen'))).toEqual([
     undefined,
@@ -174,9 +180,40 @@ test('a hostile setting is never written: what comes out parses to what was mean
   expect(written).toBeGreaterThan(50)
 })
 
+test('variables are names in the configuration, and values in the environment of the master alone', () => {
+  const environment = [
+    { name: 'DB_PASSWORD', value: `"; listen = /tmp/x\n[global]\n\${PATH} $pool é` },
+    { name: 'TMPDIR', value: '/elsewhere' },
+  ]
+  const pools = [7, 8].map((siteId) => ({ siteId, settings: {}, noPhpIn: [], environment }))
+  const wanted = spec({}, { pools })
+  const [, seven, eight] = parse(fpmConfiguration(wanted, layout))
+  expect(seven?.get('env[DB_PASSWORD]')).toBe('$S7_DB_PASSWORD')
+  expect([seven?.get('env[TMPDIR]'), seven?.get('env[TMP]')]).toEqual(['$S7_TMPDIR', '/srv/ncp/ncp-s12/sites/7/tmp'])
+  expect(eight?.get('env[DB_PASSWORD]')).toBe('$S8_DB_PASSWORD')
+  expect(environmentOf(wanted)).toEqual({
+    S7_DB_PASSWORD: environment[0]?.value,
+    S7_TMPDIR: '/elsewhere',
+    S8_DB_PASSWORD: environment[0]?.value,
+    S8_TMPDIR: '/elsewhere',
+  } as Record<string, string>)
+})
+
+test('a hostile name of a variable is never written', () => {
+  assert(
+    property(oneof(hostile, constantFrom('LD_PRELOAD', 'PHP_INI_SCAN_DIR', 'PATH', 'A', '_1', 'A]')), (name) => {
+      const wanted = spec({}, { environment: [{ name, value: 'x' }] })
+      if (isVariableName(name) && !isReserved(name)) return void parse(fpmConfiguration(wanted, layout))
+      expect(() => fpmConfiguration(wanted, layout)).toThrow('not the name of a variable')
+      expect(() => environmentOf(wanted)).toThrow('not the name of a variable')
+    }),
+    { numRuns: 2000 },
+  )
+})
+
 test('hostile numbers of a subscription or a site become no path', () => {
   for (const bad of [0, -1, 1.5, Number.NaN, Infinity, '7' as never, '../7' as never, null as never, 2 ** 60]) {
-    const pools = [{ siteId: bad, settings: {}, noPhpIn: [] }]
+    const pools = [{ siteId: bad, settings: {}, noPhpIn: [], environment: [] }]
     expect(() => fpmConfiguration(spec({}, { pools }), layout)).toThrow('not a whole number')
     expect(() => fpmConfiguration(spec({}, { subscriptionId: bad }), layout)).toThrow('not a whole number')
     expect(() => fpmConfiguration(spec({}, { limits: { ...DEFAULT_PHP_LIMITS, workers: bad } }), layout)).toThrow()

@@ -98,6 +98,42 @@ describe('a PHP site', () => {
     expect(await machine.bash(`pgrep -P $(cat ${layout.webPid}) | sort | tr '\\n' ' '`)).toBe(nginx)
   })
 
+  nodeTest('finds its variables in its environment, byte for byte, and no other subscription starts anew', async () => {
+    const value = `a"b;c\n[global]\n$PATH \${PATH} $pool \\ é \u0001`
+    const bob = await node.customer()
+    const others = await deployed({ 'index.php': WHO }, {}, bob)
+    const before = await whoOf(others)
+    const files = {
+      'index.php':
+        '<?php echo json_encode([getenv("SECRET"), $_SERVER["SECRET"] ?? null, getenv("EMPTY"), getenv("TMP"), getenv("LD_PRELOAD")]);',
+    }
+    const site = await deployed(files)
+    const second = await deployed(files)
+    const put = async ({ id }: Site, variables: object[]) =>
+      expect((await panel.send('PUT', `/sites/${id}/environment`, { as: ada.token, body: { variables } })).status).toBe(
+        200,
+      )
+    await put(site, [
+      { name: 'SECRET', value },
+      { name: 'EMPTY', value: '' },
+    ])
+    await put(second, [{ name: 'SECRET', value: 'second' }])
+    const tmpOf = ({ document_root }: Site) => expect.stringContaining(document_root.replace(/current.*$/, 'tmp'))
+    expect((await observed(ada, site)).status).toBe('active')
+    expect((await observed(ada, second)).status).toBe('active')
+    const shown = await observed(ada, site)
+    const read = async (of: Site) => JSON.parse(await textOf(of))
+    expect(await read(site)).toEqual([value, value, '', tmpOf(shown), false])
+    expect((await read(second)).slice(0, 3)).toEqual(['second', 'second', false])
+    // Nowhere on the disk of the node, and out of the reach of other users.
+    const found = await machine.run(['grep', '-rlF', 'a"b;c', '/etc/ncp', '/run/ncp/fpm', '/srv/ncp', '/var/log/ncp'])
+    expect(found.stdout).toBe('')
+    expect((await panel.delete(`/sites/${site.id}/environment`, ada.token)).status).toBe(200)
+    await observed(ada, site)
+    expect((await read(site)).slice(0, 3)).toEqual([false, null, false])
+    expect(await whoOf(others)).toEqual(before)
+  })
+
   nodeTest('does not run what was uploaded where it says so', async () => {
     const site = await deployed(
       {

@@ -114,6 +114,11 @@ const site = t.Object(
     kind: choice(['static', 'php']),
     php_version: nullable(t.String({ examples: ['8.4'] })),
     php: t.Optional(sitePhp),
+    environment: t.Optional(
+      t.Array(t.Object({ name: t.String(), value: t.String() }, { additionalProperties: false }), {
+        description: 'What its PHP finds in its environment',
+      }),
+    ),
     spa: t.Boolean(),
     public_dir: nullable(t.String({ examples: ['public'] })),
     release: nullable(integerOut({ minimum: 1, examples: [31], description: 'The number of the release to serve' })),

@@ -4,6 +4,7 @@ import { nextTurn } from '../../../core/next-turn.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { deployments, siteDomains, sites, sshKeys, subscriptions } from '../../../db/tables.ts'
 import { desired, type NodeId } from '../../../node/desired-states.ts'
+import type { Variable } from '../../../node/environment.ts'
 import { releaseLimits } from '../../../node/limits.ts'
 import type {
   DesiredChanges,
@@ -13,6 +14,7 @@ import type {
   DesiredTls,
   ReleaseLimits,
 } from '../../../node/protocol.ts'
+import type { ReadEnvironment } from './desired-environment.ts'
 import type { ReadTls } from './desired-tls.ts'
 import { gatherNames, type NamedSite } from './names.ts'
 import { phpLimitsOf, sitePhpOf } from './php/settings.ts'
@@ -25,6 +27,15 @@ const SITES_OF_PAGE = 500
 /** What changed for a node after a revision, the oldest first. */
 export type ReadDesired = (nodeId: NodeId, revision: number) => Promise<DesiredChanges>
 
+/** What is sealed, or decided elsewhere. */
+export type Readers = { readTls: ReadTls; readEnvironment: ReadEnvironment }
+
+type PartsOfSite = {
+  releases: Releases | undefined
+  tls: DesiredTls | undefined
+  environment: Variable[] | undefined
+}
+
 type Releases = { toUnpack: DesiredRelease[]; kept: number[]; numbers: Map<number, number> }
 
 /** What changed for a node after a revision, the oldest first. */
@@ -32,7 +43,7 @@ export async function readDesired(
   store: ReadStore,
   nodeId: NodeId,
   revision: number,
-  readTls: ReadTls,
+  readers: Readers,
 ): Promise<DesiredChanges> {
   const changed = await desired.changedAfter(store.read, nodeId, revision, PAGE)
   const found: DesiredSubscription[] = []
@@ -40,7 +51,7 @@ export async function readDesired(
   let siteCount = 0
   for (const row of changed) {
     if (siteCount >= SITES_OF_PAGE) break
-    const subscription = await readSubscription(store.read, row.subscriptionId, readTls)
+    const subscription = await readSubscription(store.read, row.subscriptionId, readers)
     found.push(subscription)
     siteCount += subscription.sites.length
     last = row.revision
@@ -49,10 +60,10 @@ export async function readDesired(
 }
 
 /** A subscription of which no row is left is `deleting`. */
-async function readSubscription(queries: Queries, id: number, readTls: ReadTls): Promise<DesiredSubscription> {
+async function readSubscription(queries: Queries, id: number, readers: Readers): Promise<DesiredSubscription> {
   const [row] = await queries.select().from(subscriptions).where(eq(subscriptions.id, id))
   const removed = (await desired.removalsOf(queries, id)).map(({ siteId }) => removedSite(siteId))
-  const present = row ? await readSites(queries, id, releaseLimits(row), readTls) : []
+  const present = row ? await readSites(queries, id, releaseLimits(row), readers) : []
   return {
     id,
     state: row?.status ?? 'deleting',
@@ -74,14 +85,23 @@ async function readSites(
   queries: Queries,
   subscriptionId: number,
   limits: ReleaseLimits,
-  readTls: ReadTls,
+  readers: Readers,
 ): Promise<DesiredSite[]> {
   const found: DesiredSite[] = []
   for (let afterId = 0; ; ) {
     const page = await readPageOfSites(queries, subscriptionId, afterId)
     const releases = await readReleases(queries, page, limits)
-    const tls = await readTls(queries, page)
-    found.push(...page.map((site) => desiredSite(site, releases.get(site.id), tls.get(site.id))))
+    const tls = await readers.readTls(queries, page)
+    const environments = await readers.readEnvironment(queries, page)
+    found.push(
+      ...page.map((site) =>
+        desiredSite(site, {
+          releases: releases.get(site.id),
+          tls: tls.get(site.id),
+          environment: environments.get(site.id),
+        }),
+      ),
+    )
     if (page.length < SITES_OF_PAGE) return found
     afterId = page.at(-1)?.id ?? 0
     await nextTurn()
@@ -138,7 +158,7 @@ async function readReleases(
   return bySite
 }
 
-function desiredSite(site: NamedSite, releases: Releases | undefined, tls: DesiredTls | undefined): DesiredSite {
+function desiredSite(site: NamedSite, { releases, tls, environment }: PartsOfSite): DesiredSite {
   const { id, generation, domain, aliases, kind, phpVersion, spa, publicDir, deploymentId } = site
   const present = site.isEnabled ? 'serving' : 'disabled'
   return {
@@ -149,6 +169,7 @@ function desiredSite(site: NamedSite, releases: Releases | undefined, tls: Desir
     kind,
     phpVersion,
     ...(kind === 'php' && { php: sitePhpOf(site) }),
+    ...(environment && { environment }),
     spa,
     publicDir,
     release: deploymentId === null ? null : (releases?.numbers.get(deploymentId) ?? null),

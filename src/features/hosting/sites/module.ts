@@ -12,7 +12,9 @@ import { createSiteAccess } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
 import { refreshTls } from '../tls/summary.ts'
 import { createWaitUntilObserved } from '../wait.ts'
+import { createChangeEnvironment } from './change-environment.ts'
 import { readDesired } from './desired.ts'
+import { createReadEnvironment } from './desired-environment.ts'
 import { createReadTls } from './desired-tls.ts'
 import { createLocalLink } from './link.ts'
 import { createTakeReport, type TakeUsage } from './observed.ts'
@@ -65,9 +67,9 @@ export function sitesModule(needs: SitesNeeds) {
     phpVersionsOf: placement.phpVersionsOf,
   })
 
-  const readTls = createReadTls({ secretBox, clock })
+  const readers = { readTls: createReadTls({ secretBox, clock }), readEnvironment: createReadEnvironment(secretBox) }
   async function readDesiredOf(nodeId: NodeId, revision: number): Promise<DesiredChanges> {
-    const changes = await readDesired(store, nodeId, revision, readTls)
+    const changes = await readDesired(store, nodeId, revision, readers)
     const asked = logRequests.take(nodeId)
     return asked.length === 0 ? changes : { ...changes, logRequests: asked }
   }
@@ -82,6 +84,7 @@ export function sitesModule(needs: SitesNeeds) {
       waitUntilObserved,
       refreshTls,
       serveDeployment,
+      changeEnvironment: createChangeEnvironment(recordEvent),
       /** For nodes: what they are to do, and what they observed. */
       readDesired: readDesiredOf,
       takeReport,

@@ -51,6 +51,7 @@ export const ACTIONS = [
   'deployment.activate',
   'ssh_key.create',
   'ssh_key.delete',
+  'site.environment',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
