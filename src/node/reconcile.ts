@@ -203,7 +203,8 @@ export function createReconciler({ link, driver, guard, durable, log }: Reconcil
       try {
         await runOnce(signal)
       } catch (err) {
-        log.error({ err }, 'sites could not be reconciled')
+        // A link that is closed ends its requests, and the process ends soon.
+        if (!isAbort(err)) log.error({ err }, 'sites could not be reconciled')
         await pause(RETRY_MS, stopping.signal)
       }
     }
@@ -229,6 +230,7 @@ export function createReconciler({ link, driver, guard, durable, log }: Reconcil
   }
 }
 
+const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 const isDeleting = ({ state }: DesiredSite) => state === 'deleting'
 const isOfSite = (work: Work): work is SiteWork => work.site !== undefined
 

@@ -169,6 +169,22 @@ function start() {
 
 const statusOf = (reports: NodeReport[]) => reports.findLast(({ node }) => node)?.node
 
+test('a link that is closed first is no failure', async () => {
+  const { panel, link, log, reconciler } = start()
+  panel.want(subscription(1, [site(1)]))
+  const closed = Promise.withResolvers<never>()
+  const asked = Promise.withResolvers<void>()
+  link.waitForChange = () => {
+    asked.resolve()
+    return closed.promise
+  }
+  reconciler.start()
+  await asked.promise
+  closed.reject(new DOMException('The operation was aborted.', 'AbortError'))
+  await reconciler.stop()
+  expect(log.lines).toEqual([])
+})
+
 describe('a site', () => {
   test('is served and reported once, however often everything is compared', async () => {
     const { panel, reconciler, served } = start()

@@ -74,3 +74,7 @@ export async function removeSettings(
 ): Promise<void> {
   await rm(configurationOf(places, spec), { force: true })
 }
+
+/** Of a site without PHP. A process that has read it goes on with what it read. */
+export const removeGuard = (siteId: number, places: PhpPlaces): Promise<void> =>
+  rm(guardOf(places, siteId), { force: true })

@@ -4,6 +4,7 @@ import { DEFAULT_PHP_LIMITS, NO_SITE_PHP } from '../../node/php.ts'
 import type { DesiredSubscription, Failure } from '../../node/protocol.ts'
 import { uidOf } from '../layout.ts'
 import { endProcessesOf, type Process, processesOf, signalAs, titleOf } from '../processes.ts'
+import { removeGuard } from './files.ts'
 import { createMaster, type Master, type MasterOptions } from './master.ts'
 import type { MasterSpec } from './pool.ts'
 
@@ -61,6 +62,7 @@ export function createMasters(options: MastersOptions) {
   }
 
   async function make(entry: Subscription, specs: readonly MasterSpec[]): Promise<void> {
+    const before = siteIdsOf(entry.specs)
     entry.specs = specs
     // A site that changes its version is taken over before it is given up.
     for (const spec of specs.toSorted(
@@ -79,6 +81,7 @@ export function createMasters(options: MastersOptions) {
       entry.masters.delete(version)
       await master.stop()
     }
+    for (const siteId of before.difference(siteIdsOf(specs))) await removeGuard(siteId, layout)
   }
 
   return {
@@ -139,6 +142,9 @@ export function createMasters(options: MastersOptions) {
     return [...subscriptions.values()].flatMap(({ masters }) => [...masters.values()])
   }
 }
+
+const siteIdsOf = (specs: readonly MasterSpec[]): Set<number> =>
+  new Set(specs.flatMap(({ pools }) => pools.map(({ siteId }) => siteId)))
 
 const versionOf = (specs: readonly MasterSpec[], siteId: number): string | undefined =>
   specs.find(({ pools }) => pools.some((pool) => pool.siteId === siteId))?.version

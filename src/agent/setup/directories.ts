@@ -34,6 +34,8 @@ export function directories(layout: NodeLayout, hasCustomers: () => boolean): St
     undo() {
       if (hasCustomers()) return [`${layout.sites}: it has files of customers`]
       rmSync(layout.webTemporary, { recursive: true, force: true })
+      // The agent's own pages.
+      rmSync(layout.states, { recursive: true, force: true })
       rmSync(layout.webPid, { force: true })
       // The test of the configuration makes it.
       if (lstatSync(accessLogOf(layout), { throwIfNoEntry: false })?.size === 0) rmSync(accessLogOf(layout))

@@ -282,7 +282,7 @@ describe('a subscription', () => {
     const bob = await node.customer()
     const site = await deployed(
       { 'index.php': '<?php exec("setsid sleep 1000 >/dev/null 2>&1 &"); echo "left";' },
-      {},
+      { no_php_in: ['uploads'] },
       bob,
     )
     expect(await textOf(site)).toBe('left')
@@ -295,6 +295,7 @@ describe('a subscription', () => {
     expect(
       (await machine.bash(`ls -A ${layout.phpSockets} ${layout.phpSettings}`)).includes(`${site.id}.sock`),
     ).toBeFalse()
-    expect((await machine.bash(`ls ${layout.phpSettings}`)).includes(`${bob.subscription}-`)).toBeFalse()
+    const settings = await machine.bash(`ls ${layout.phpSettings}`)
+    expect([settings.includes(`${bob.subscription}-`), settings.includes(`${site.id}-guard`)]).toEqual([false, false])
   })
 })

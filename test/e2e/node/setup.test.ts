@@ -68,6 +68,8 @@ describe('the set-up of a node', () => {
     await using machine = await startNodeMachine()
     const before = await Promise.all(['/etc', '/srv', '/run', '/var/log'].map((path) => listing(machine, path)))
     await setUp(machine, 'apply')
+    // As the agent does.
+    await machine.bash(`mkdir ${layout.states}/waiting; touch ${layout.states}/waiting/index.html`)
     const { exitCode, left, stderr } = await setUp(machine, 'undo')
     expect([exitCode, left, stderr]).toEqual([0, [], ''])
     expect(await Promise.all(['/etc', '/srv', '/run', '/var/log'].map((path) => listing(machine, path)))).toEqual(

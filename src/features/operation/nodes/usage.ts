@@ -1,4 +1,4 @@
-/** Records when a node was last seen, and writes it once a minute: a commit for every poll would empty all caches. */
+/** Records when a node was last seen, and writes the first contact at once, later ones once a minute: a commit for every poll would empty all caches. */
 import { eq } from 'drizzle-orm'
 import { panelItself } from '../../../core/actor.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -10,6 +10,8 @@ import type { WriteAs } from '../../account/credentials/write-as.ts'
 
 export function createNodeUsage({ writeSoonAs, clock, log }: { writeSoonAs: WriteAs; clock: Clock; log: Log }) {
   const seen = createLatestTimes()
+  /** By this process: the first contact of each node is written at once. */
+  const met = new Set<number>()
 
   async function write(): Promise<void> {
     if (seen.size === 0) return
@@ -26,15 +28,20 @@ export function createNodeUsage({ writeSoonAs, clock, log }: { writeSoonAs: Writ
 
   const writing = createSingleFlight(write)
 
+  async function settle(): Promise<void> {
+    await writing.next().catch((err) => log.error({ err }, 'when nodes were last seen was not written'))
+  }
+
   return {
     record: (nodeId: number): void => {
       seen.set(nodeId, clock.now())
+      if (met.has(nodeId)) return
+      met.add(nodeId)
+      void settle()
     },
     /** @throws Error when the store does */
     flush: writing.next,
     /** For readers of `lastSeenAt`: if nothing can be written, they see an older time. */
-    async settle(): Promise<void> {
-      await writing.next().catch((err) => log.error({ err }, 'when nodes were last seen was not written'))
-    },
+    settle,
   }
 }

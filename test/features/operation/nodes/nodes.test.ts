@@ -5,6 +5,7 @@ import { sha256 } from '../../../../src/crypto/secret.ts'
 import { storedRows } from '../../../harness/database.ts'
 import { exampleBody, fillPath, operationsOf } from '../../../harness/operations.ts'
 import { startPanel, usePanel } from '../../../harness/panel.ts'
+import { until } from '../../../harness/until.ts'
 
 type NodeData = { id: number; name: string; subscriptions: number; last_seen_at: string | null }
 type Token = { token: string; previous_valid_until: string }
@@ -138,6 +139,20 @@ describe('administrators', () => {
     const { data } = await panel.get<NodeData[]>('/admin/nodes', admin)
     expect(data).toContainEqual(await seen())
     expect(JSON.stringify(data)).not.toContain('token')
+  })
+
+  test('see the first contact of a node at once, also from another process', async () => {
+    // One after the other: what is written once a minute would take three.
+    for (let count = 0; count < 3; count++) {
+      const { node, token } = await addNode()
+      await rotate(token)
+      // Unlike a list, it writes nothing that is pending.
+      const { lastSeenAt } = await until('the time', async () => {
+        const found = await panel.services.nodes.findByName(node.name)
+        return found.lastSeenAt !== null && found
+      })
+      expect(lastSeenAt).toBe(panel.clock.now())
+    }
   })
 
   test('need the scope nodes:read with a key that has scopes', async () => {
