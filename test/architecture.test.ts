@@ -299,6 +299,7 @@ const otherReaders: Record<string, string> = {
   'features/hosting/sites/desired.ts subscriptions': 'whether it is suspended',
   'features/hosting/sites/zones.ts subscriptions': 'whose sites are above and below a name',
   'features/hosting/sites/sites.ts subscriptions': 'whose site it is, in one statement with its names',
+  'features/hosting/subscriptions/scope.ts sites': 'which subscription the sites of a key are in',
   'features/hosting/subscriptions/subscriptions.ts apiKeys': 'how many go with it',
   'features/hosting/subscriptions/subscriptions.ts users': 'whether there is the user at all',
   'features/hosting/tls/rows.ts certificates': 'for all of hosting/: what is issued',

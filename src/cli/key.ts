@@ -37,6 +37,7 @@ export function addKey(program: Command): void {
             SCOPES: (row) => toApiKey(row).scopes?.join(', ') ?? '',
             ADDRESSES: (row) => toApiKey(row).allowed_cidrs?.join(', ') ?? '',
             SUBSCRIPTION: (row) => toApiKey(row).subscription_id ?? '',
+            SITES: (row) => toApiKey(row).sites?.join(', ') ?? '',
           },
           empty: `${email} has no API keys.`,
         })
@@ -61,7 +62,8 @@ export function addKey(program: Command): void {
 
 /** For a pipe. Of what is limited: to what; a comma stands between several. */
 function fieldsOf(row: ApiKey) {
-  const { id, key_prefix, name, last_used_at, expires_at, scopes, allowed_cidrs, subscription_id } = toApiKey(row)
+  const { id, key_prefix, name, last_used_at, expires_at, scopes, allowed_cidrs, subscription_id, sites } =
+    toApiKey(row)
   return [
     id,
     key_prefix,
@@ -71,6 +73,7 @@ function fieldsOf(row: ApiKey) {
     scopes?.join() ?? 'all scopes',
     allowed_cidrs?.join() ?? 'any address',
     subscription_id === undefined ? 'all subscriptions' : `subscription ${subscription_id}`,
+    sites === undefined ? 'all sites' : `sites ${sites.join()}`,
   ]
 }
 

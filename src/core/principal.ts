@@ -11,6 +11,8 @@ export type KeyRestrictions = {
   allowsAddress: ((address: string) => boolean) | undefined
   /** The one subscription that it sees. */
   subscriptionId: number | undefined
+  /** The sites that it sees, all of that subscription; undefined for all that are in it. */
+  siteIds: ReadonlySet<number> | undefined
 }
 
 export type Credential =
@@ -61,6 +63,11 @@ export function isUsableFrom(credential: Credential, address: string): boolean {
 /** The one subscription that a principal sees; undefined for one that sees all of its user. */
 export function boundSubscriptionOf({ credential }: Principal): number | undefined {
   return credential.kind === 'api_key' ? credential.restrictions?.subscriptionId : undefined
+}
+
+/** The sites that a principal sees; undefined for one that sees all of its subscriptions. */
+export function boundSitesOf({ credential }: Principal): ReadonlySet<number> | undefined {
+  return credential.kind === 'api_key' ? credential.restrictions?.siteIds : undefined
 }
 
 /**

@@ -20,6 +20,8 @@ export type Rights = {
   scope?: Scope | null
   /** Whether it keeps to the subscription that a key is bound to. Where it doesn't, such keys are refused. */
   keepsToSubscription?: boolean
+  /** Whether it keeps to the sites that a key is bound to. Where it doesn't, such keys are refused. */
+  keepsToSites?: boolean
 }
 
 /**
@@ -73,9 +75,12 @@ function scopeMissing(scope: Scope | undefined): AppError {
 }
 
 /** @throws AppError `scope_missing`, `forbidden` */
-function requireWithin({ scopes, subscriptionId }: KeyRestrictions, { scope, keepsToSubscription }: Rights): void {
+function requireWithin({ scopes, subscriptionId, siteIds }: KeyRestrictions, rights: Rights): void {
+  const { scope, keepsToSubscription, keepsToSites } = rights
   if (scopes && scope !== null && (scope === undefined || !scopes.has(scope))) throw scopeMissing(scope)
   if (subscriptionId !== undefined && !keepsToSubscription) {
     throw new AppError('forbidden', `This API key is bound to subscription ${subscriptionId}, and this goes beyond it`)
   }
+  if (siteIds && !keepsToSites)
+    throw new AppError('forbidden', 'This API key is bound to sites, and this goes beyond them')
 }

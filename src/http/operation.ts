@@ -54,7 +54,7 @@ type Description<Query, Params, Body> = {
 }
 
 /** What an operation that takes API keys must also say: see `Rights`. */
-type ForKeys = { scope: Scope | null; keepsToSubscription?: boolean }
+type ForKeys = { scope: Scope | null; keepsToSubscription?: boolean; keepsToSites?: boolean }
 type DescriptionFor<Level extends Access, Query, Params, Body> = Description<Query, Params, Body> &
   (Level extends 'user' | 'admin' | 'key' ? ForKeys : unknown)
 
@@ -123,16 +123,17 @@ export function operation<
   access: Level,
   description: DescriptionFor<Level, Query, Params, Body>,
 ): Described<Query, Params, Body> & { auth: Rights } {
-  const { scope, keepsToSubscription } = description as Partial<ForKeys>
+  const { scope, keepsToSubscription, keepsToSites } = description as Partial<ForKeys>
   const rights: Rights = {
     access,
     ...(scope !== undefined && { scope }),
     ...(keepsToSubscription && { keepsToSubscription }),
+    ...(keepsToSites && { keepsToSites }),
   }
   const guardErrors: ErrorCode[] = [
     ...refusals[access],
     ...(scope ? (['scope_missing'] as const) : []),
-    ...(keepsToSubscription ? [] : (['forbidden'] as const)),
+    ...(keepsToSubscription && keepsToSites ? [] : (['forbidden'] as const)),
   ]
   return {
     ...described(description, bodyOf(rights, description.bodyLimits)),

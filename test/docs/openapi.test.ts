@@ -549,7 +549,7 @@ describe('every request', () => {
   })
 
   test('limits its integers except ids: one out of range is an unknown id, not a broken rule', () => {
-    const isId = (name: string) => /[ ._]id$/.test(name)
+    const isId = (name: string) => /[ ._]id$|\.sites\[\]$/.test(name)
     const integers = requestSchemas().filter(([, { type }]) => type === 'integer' || type === 'number')
     expect(integers.filter(([name]) => isId(name)).length).toBeGreaterThan(5)
     expect(
@@ -632,6 +632,7 @@ describe("the contract's operations", () => {
     'scopes?': ['string'],
     'allowed_cidrs?': ['string'],
     'subscription_id?': 'integer',
+    'sites?': ['integer'],
     'can_rotate?': 'boolean',
     'renewable_until?': 'timestamp',
     'previous_key?': { key_prefix: 'string', valid_until: 'timestamp' },
@@ -644,6 +645,7 @@ describe("the contract's operations", () => {
       'scopes?': ['string'],
       'allowed_cidrs?': ['string'],
       'subscription_id?': 'integer',
+      'sites?': ['integer'],
       'can_rotate?': 'boolean',
       'renewable_until?': 'timestamp',
       'totp_code?': 'string',

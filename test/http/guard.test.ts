@@ -18,7 +18,13 @@ async function call(rights: Rights, restrictions?: Partial<KeyRestrictions>) {
     .use(handOver)
     .use(createGuard({ bodyLimits: { maxBytes: 0, clock: createTestClock() }, recognize: () => unknownCredential }))
     .get('/new', () => 'done', { auth: rights })
-  const all = { scopes: undefined, allowsAddress: undefined, subscriptionId: undefined, ...restrictions }
+  const all = {
+    scopes: undefined,
+    allowsAddress: undefined,
+    subscriptionId: undefined,
+    siteIds: undefined,
+    ...restrictions,
+  }
   const principal: Principal = {
     userId: 1,
     role: 'admin',
@@ -78,4 +84,12 @@ test('a key bound to a subscription is refused where the route does not keep to 
   expect(await call({ access: 'user', scope: null }, bound)).toEqual([403, message])
   expect(await call({ access: 'user', scope: 'sites:read', keepsToSubscription: false }, bound)).toEqual([403, message])
   expect(await call({ access: 'user', scope: 'sites:read', keepsToSubscription: true }, bound)).toBe('done')
+})
+
+test('a key bound to sites is refused where the route does not keep to them, whatever it says of subscriptions', async () => {
+  const ofSites = { subscriptionId: 7, siteIds: new Set([3]) }
+  const message = 'This API key is bound to sites, and this goes beyond them'
+  const keepsToSubscription = true
+  expect(await call({ access: 'user', scope: null, keepsToSubscription }, ofSites)).toEqual([403, message])
+  expect(await call({ access: 'user', scope: null, keepsToSubscription, keepsToSites: true }, ofSites)).toBe('done')
 })

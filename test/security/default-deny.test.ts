@@ -62,6 +62,18 @@ const FOR_KEYS = [
   'DELETE /api/v1/subscriptions/{id}/ssh-keys/{key_id}',
 ]
 
+/** Of those, what a key that is bound to sites may not call: what is of the user, or of the whole subscription. */
+const NOT_FOR_KEYS_OF_SITES = [
+  'GET /api/v1/audit-log',
+  'POST /api/v1/sites',
+  'GET /api/v1/subscriptions',
+  'GET /api/v1/subscriptions/{id}',
+  'PATCH /api/v1/subscriptions/{id}',
+  'GET /api/v1/subscriptions/{id}/ssh-keys',
+  'POST /api/v1/subscriptions/{id}/ssh-keys',
+  'DELETE /api/v1/subscriptions/{id}/ssh-keys/{key_id}',
+]
+
 /** All that is left to a user who must have a second factor and has none yet. */
 const FOR_ENROLLING = ['POST /api/v1/auth/logout', 'POST /api/v1/auth/2fa/setup', 'POST /api/v1/auth/2fa/enable']
 
@@ -122,7 +134,9 @@ function idOfAdas(path: string): number {
 
 test('the lists in this test name existing routes', () => {
   const known = routes.map(nameOf)
-  expect([...PUBLIC, ...FOR_KEYS, ...FOR_ENROLLING].filter((name) => !known.includes(name))).toEqual([])
+  expect(
+    [...PUBLIC, ...FOR_KEYS, ...NOT_FOR_KEYS_OF_SITES, ...FOR_ENROLLING].filter((name) => !known.includes(name)),
+  ).toEqual([])
   expect(operations.length).toBeGreaterThan(30)
 })
 
@@ -306,6 +320,50 @@ describe('for an API key', () => {
       }
     }
     expect(storedRows(panel)).toEqual(before)
+  })
+
+  test('bound to sites, every route about others is 403, and changes nothing, also for an administrator’s key', async () => {
+    const own = await panel.post<{ id: number }>('/sites', ada.token, { domain: 'own-of-a-key.example' })
+    const foreign = adas['/api/v1/sites/{id}']
+    const administrator = await panel.customer('admin')
+    for (const holder of [ada, administrator]) {
+      const key = await panel.key(holder.token, { sites: [own.data.id] })
+      const before = storedRows(panel)
+      for (const operation of operations.filter(({ isOpen }) => !isOpen)) {
+        const { path } = operation
+        if (FOR_KEYS.includes(nameOf(operation)) && !path.includes('{')) continue
+        const answer = await send(operation, key, path.includes('{') ? idOfAdas(path) : 1)
+        expect([nameOf(operation), answer.status]).toEqual([nameOf(operation), 403])
+        expect(JSON.stringify([answer.data, answer.message])).not.toContain(CANARY)
+      }
+      for (const { method, path } of operations.filter(({ method }) => method === 'GET')) {
+        if (path.includes('{') || path.endsWith('/stream')) continue
+        expect([path, JSON.stringify((await panel.send(method, path, { as: key })).data)]).toEqual([
+          path,
+          expect.not.stringContaining(CANARY),
+        ])
+      }
+      expect(storedRows(panel)).toEqual(before)
+      const page = await panel.get<{ id: number }[]>('/sites', key)
+      expect(page.data.map(({ id }) => id)).toEqual([own.data.id])
+      expect(foreign).not.toBe(own.data.id)
+    }
+  })
+
+  test('bound to sites, exactly the routes that are not about other things are open', async () => {
+    const site = idOfAdas('/api/v1/sites/{id}')
+    const key = await panel.key(ada.token, { sites: [site] })
+    const refused: string[] = []
+    for (const name of FOR_KEYS.filter((name) => !name.startsWith('DELETE /api/v1/sites'))) {
+      const operation = operations.find((operation) => nameOf(operation) === name)
+      if (!operation) throw new Error(`${name} is not in the document`)
+      // An id that nothing has: what is let through finds nothing, or nothing to change.
+      if (operation.path.endsWith('/stream')) continue
+      const { message } = await send(operation, key, operation.path.includes('{') ? 999_999 : 1)
+      if (message === 'This API key is bound to sites, and this goes beyond them' || message.includes('goes beyond it'))
+        refused.push(name)
+    }
+    expect(refused).toEqual(NOT_FOR_KEYS_OF_SITES)
   })
 
   test('an administrator’s key manages no credential of its user either', async () => {

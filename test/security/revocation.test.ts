@@ -85,6 +85,7 @@ const takings: Taking[] = [
     of: 'API key',
     sql: (asked) => change(asked, `subscription_id = ${ids.otherSubscription}`),
   },
+  { name: 'the key is bound to another site', of: 'API key', sql: (asked) => change(asked, `sites = '[999999]'`) },
   { name: 'the key is rotated', of: 'API key', sql: (asked) => change(asked, `key_hash = 'another'`) },
   {
     name: 'the grace of a rotated key is over',

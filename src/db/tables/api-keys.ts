@@ -22,6 +22,8 @@ export const apiKeys = table(
     allowedCidrs: text('allowed_cidrs'),
     /** The one subscription that the key sees; null for all of its user's. */
     subscriptionId: integer('subscription_id').references(() => subscriptions.id, { onDelete: 'cascade' }),
+    /** A JSON array of site ids, all of that subscription; null for all of its sites. */
+    sites: text(),
     /** The secret before the last rotation, which works until `previousValidUntil`. */
     previousKeyHash: text('previous_key_hash').unique(),
     previousKeyPrefix: text('previous_key_prefix'),

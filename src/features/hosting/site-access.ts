@@ -18,9 +18,9 @@ export type SiteAccess = ReturnType<typeof createSiteAccess>
 export function createSiteAccess(scope: SubscriptionScope) {
   /**
    * @param found undefined if there is no such site
-   * @throws AppError `not_found`, `forbidden` for another customer's site or one outside the key's subscription
+   * @throws AppError `not_found`, `forbidden` for another customer's site or one outside the key's subscription or sites
    */
-  async function requireVisible<Site extends Pick<FoundSite, 'subscription'>>(
+  async function requireVisible<Site extends { site: Pick<SiteRow, 'id'>; subscription: Subscription }>(
     queries: Queries,
     caller: Caller,
     { subscriptionId }: SiteRef,
@@ -28,7 +28,8 @@ export function createSiteAccess(scope: SubscriptionScope) {
   ): Promise<Site> {
     if (!found) throw new AppError('not_found', 'No such site')
     const { id, userId } = found.subscription
-    await scope.requireVisible(queries, caller, { name: 'site', subscriptionId: id, ownerId: userId }, subscriptionId)
+    const resource = { name: 'site', siteId: found.site.id, subscriptionId: id, ownerId: userId } as const
+    await scope.requireVisible(queries, caller, resource, subscriptionId)
     return found
   }
 

@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../core/actor.ts'
 import { AppError } from '../../core/errors.ts'
-import { boundSubscriptionOf } from '../../core/principal.ts'
+import { boundSitesOf, boundSubscriptionOf } from '../../core/principal.ts'
 import { sha256 } from '../../crypto/secret.ts'
 import type { Conclude } from '../../db/store.ts'
 import { type Envelope, envelope } from '../envelope.ts'
@@ -87,15 +87,17 @@ function readKey(header: string): string {
 }
 
 /**
- * Requests for the same thing share a fingerprint, whichever fresh code they carry. A key bound to a subscription has
- * its own, so it is shown nothing from outside.
+ * Requests for the same thing share a fingerprint, whichever fresh code they carry. A key bound to a subscription or
+ * to sites has its own, so it is shown nothing from outside.
  */
 function fingerprintOf({ caller, context, query, body }: Request): string {
   const bound = boundSubscriptionOf(caller)
   // What a key does to itself means something else for each key.
   const self =
     caller.rights.access === 'key' && caller.credential.kind === 'api_key' ? caller.credential.keyId : undefined
-  return sha256(JSON.stringify([context.request.method, context.path, query, body, bound, self], canonical))
+  const sites = boundSitesOf(caller)
+  const request = [context.request.method, context.path, query, body, bound, self, ...(sites ? [[...sites]] : [])]
+  return sha256(JSON.stringify(request, canonical))
 }
 
 /** A replacer for `JSON.stringify`: sorts fields, whatever order the client sent, and drops fresh codes. */

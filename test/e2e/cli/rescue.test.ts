@@ -39,7 +39,7 @@ test('key list shows the keys of a user, and key revoke ends one', async () => {
     body: { name: 'Stolen' },
   })
   const { id, key, key_prefix } = made.data
-  const free = ['all scopes', 'any address', 'all subscriptions']
+  const free = ['all scopes', 'any address', 'all subscriptions', 'all sites']
   expect(await run('key', 'list', EMAIL)).toBe(
     [id, key_prefix, 'Stolen', 'never used', 'no expiry', ...free].join('\t'),
   )
@@ -77,6 +77,7 @@ test('key list shows the limits of a key', async () => {
     'sites:read,sites:write',
     '203.0.113.0/24,2001:db8::/48',
     `subscription ${subscription.id}`,
+    'all sites',
   ])
   expect(await run('key', 'revoke', `${made.data.id}`)).toBe(listed)
 })

@@ -44,8 +44,8 @@ export type ApiKeysOptions = {
   notify: Notify
   /** Requires a code if the settings say so. @throws AppError `two_factor_required`, `two_factor_invalid` */
   withFreshCode: WithFreshCode
-  /** @throws AppError `not_found`, `forbidden` */
-  findSubscription(queries: Queries, caller: Caller, id: number): Promise<unknown>
+  /** The subscription that a key is to be bound to. @throws AppError `not_found`, `forbidden`, `validation_error` */
+  subscriptionFor(queries: Queries, caller: Caller, wanted: NewApiKey): Promise<number | undefined>
   requireManageable: RequireManageable
   /** Whether keys may rotate themselves at all. */
   isSelfRotationAllowed(tx: Queries): Promise<boolean>
@@ -67,7 +67,7 @@ export function createApiKeys(options: ApiKeysOptions) {
     flushUsage,
     notify,
     withFreshCode,
-    findSubscription,
+    subscriptionFor,
     maxKeys,
     requireManageable,
     isSelfRotationAllowed,
@@ -90,7 +90,7 @@ export function createApiKeys(options: ApiKeysOptions) {
   }
 
   async function insert(tx: Queries, actor: Actor, userId: number, wanted: NewApiKey): Promise<CreatedApiKey> {
-    const { name, expiresAt = null, scopes, allowedCidrs, subscriptionId = null } = wanted
+    const { name, expiresAt = null, scopes, allowedCidrs, subscriptionId = null, sites } = wanted
     const now = clock.now()
     const renewal = renewalOf(wanted, now)
     const { key, ...secret } = newSecret()
@@ -106,6 +106,7 @@ export function createApiKeys(options: ApiKeysOptions) {
           scopes: scopes ? JSON.stringify(scopes) : null,
           allowedCidrs: allowedCidrs ? JSON.stringify(allowedCidrs) : null,
           subscriptionId,
+          sites: sites ? JSON.stringify(sites) : null,
           noticedDays: noticesPast(expiresAt, now),
           ...renewal,
         })
@@ -118,6 +119,7 @@ export function createApiKeys(options: ApiKeysOptions) {
       ...(scopes && { scopes: [...scopes] }),
       ...(allowedCidrs && { allowedCidrs: [...allowedCidrs] }),
       ...(subscriptionId !== null && { subscriptionId }),
+      ...(sites && { sites: sites.map(String) }),
       ...(renewal.renewableUntil !== null && { renewableUntil: timeOrNull(renewal.renewableUntil) }),
     })
     return { row, key }
@@ -154,7 +156,7 @@ export function createApiKeys(options: ApiKeysOptions) {
      * Creates a key for the caller. With 2FA on, this takes a fresh code if the settings require one.
      *
      * @returns the row, and the key, which is not stored anywhere
-     * @throws AppError `validation_error` for an expiry that has passed, `not_found` and `forbidden` for a subscription,
+     * @throws AppError `validation_error` for an expiry that has passed, `not_found` and `forbidden` for a subscription or sites,
      * `conflict` beyond the limit of keys, `two_factor_required`, `two_factor_invalid`
      */
     async create(
@@ -164,12 +166,12 @@ export function createApiKeys(options: ApiKeysOptions) {
     ): Promise<CreatedApiKey> {
       requireFuture(wanted.expiresAt)
       return withFreshCode(caller, totpCode, async (tx, caller) => {
-        if (wanted.subscriptionId !== undefined) await findSubscription(tx, caller, wanted.subscriptionId)
+        const subscriptionId = await subscriptionFor(tx, caller, wanted)
         await requireRoom(tx, caller.userId)
         if (wanted.canRotate && !(await isSelfRotationAllowed(tx))) {
           throw new AppError('forbidden', `can_rotate: ${SELF_ROTATION_IS_OFF}`)
         }
-        const created = await insert(tx, caller, caller.userId, wanted)
+        const created = await insert(tx, caller, caller.userId, { ...wanted, subscriptionId })
         await conclude?.(tx, created)
         return created
       })

@@ -23,6 +23,7 @@ import type { ApiKeyChanges, NewApiKey } from './requests.ts'
 import type { ApiKey, CreatedApiKey } from './rows.ts'
 
 const MAX_CIDRS = 100
+const MAX_SITES = 100
 /** An IPv6 address written in full, and its prefix. */
 const CIDR_LENGTH = 49
 const GRACE_SECONDS = { minimum: 0, maximum: 7 * 24 * 60 * 60, default: 24 * 60 * 60 }
@@ -72,6 +73,15 @@ export const CreateApiKey = closed({
     ...idIn([1]),
     description: 'The one subscription that the key sees; absent means all',
   }),
+  sites: t.Optional(
+    list(idIn([1]), {
+      minItems: 1,
+      maxItems: MAX_SITES,
+      examples: [[1]],
+      description:
+        'The sites that the key sees, and nothing beside them. They must be in one subscription, to which the key is bound too',
+    }),
+  ),
   can_rotate: t.Optional(
     flag(
       'Whether the key may rotate itself, each time for its original lifetime again. Requires an `expires_at` and the setting `api_key_self_rotation`',
@@ -112,6 +122,7 @@ const options = {
     t.Array(t.String({ examples: ['203.0.113.0/24'] }), { description: 'Absent: it may be used from everywhere' }),
   ),
   subscription_id: t.Optional({ ...idOut(), description: 'Absent: it sees all subscriptions of its user' }),
+  sites: t.Optional(t.Array(idOut(), { description: 'Absent: it sees all sites of its subscriptions' })),
   can_rotate: t.Optional(t.Boolean({ description: 'When absent, the key may not rotate itself' })),
   renewable_until: t.Optional({ ...timestampOut(), description: 'Until when it may rotate itself' }),
   previous_key: t.Optional(
@@ -172,12 +183,13 @@ export function toApiKey(row: ApiKey) {
   }
 }
 
-function toOptions({ scopes, allowedCidrs, subscriptionId, renewableUntil, ...row }: ApiKey) {
+function toOptions({ scopes, allowedCidrs, subscriptionId, sites, renewableUntil, ...row }: ApiKey) {
   const { previousKeyPrefix, previousValidUntil } = row
   return {
     ...(scopes !== null && { scopes: JSON.parse(scopes) as Scope[] }),
     ...(allowedCidrs !== null && { allowed_cidrs: JSON.parse(allowedCidrs) as string[] }),
     ...(subscriptionId !== null && { subscription_id: subscriptionId }),
+    ...(sites !== null && { sites: JSON.parse(sites) as number[] }),
     ...(renewableUntil !== null && { can_rotate: true, renewable_until: formatTimestamp(renewableUntil) }),
     ...(previousKeyPrefix !== null &&
       previousValidUntil !== null && {
@@ -195,6 +207,7 @@ export function toNewApiKey(body: typeof CreateApiKey.static): NewApiKey & { tot
     scopes,
     allowedCidrs: cidrs && [...new Set(cidrs.map((cidr) => normalizeRange(cidr) ?? cidr))],
     subscriptionId,
+    sites: body.sites,
     canRotate: body.can_rotate,
     renewableUntil: body.renewable_until === undefined ? undefined : parseTimestamp(body.renewable_until),
     totpCode: body.totp_code,

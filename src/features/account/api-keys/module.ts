@@ -34,7 +34,7 @@ export function apiKeysModule(needs: ApiKeysNeeds) {
     notify,
     flushUsage: usage.settle,
     withFreshCode: secondFactor.withFreshCode,
-    findSubscription: subscriptionScope.findOwn,
+    subscriptionFor: subscriptionScope.forKey,
     requireManageable: users.requireManageable,
     maxKeys: async (tx) => (await readSettings(tx)).maxApiKeys,
     isSelfRotationAllowed,

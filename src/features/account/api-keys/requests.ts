@@ -11,6 +11,8 @@ export type NewApiKey = {
   allowedCidrs?: readonly string[] | undefined
   /** Undefined for all subscriptions of the user. */
   subscriptionId?: number | undefined
+  /** Undefined for all sites of its subscription, or of all. */
+  sites?: readonly number[] | undefined
   /** Whether it may rotate itself. */
   canRotate?: boolean | undefined
   /** Until when, in milliseconds since the epoch; undefined for a year. */

@@ -91,6 +91,7 @@ const operations = {
       'Gives the key a new secret and a new expiry. For a key that was created with `can_rotate`, while the setting `api_key_self_rotation` is on. It gets its original lifetime again, counted from now, but never beyond its `renewable_until`. The old secret works for a day, or until its own expiry; until then neither secret can rotate the key again, unless the key would expire first. The user is notified by email.',
     scope: null,
     keepsToSubscription: true,
+    keepsToSites: true,
     tag,
     idempotent: true,
     data: CreatedApiKeyModel,

@@ -131,11 +131,12 @@ function keyCredential(key: ApiKeyRow, hash: string): Credential {
   }
 }
 
-function restrictionsOf({ scopes, allowedCidrs, subscriptionId }: ApiKeyRow): KeyRestrictions | undefined {
-  if (scopes === null && allowedCidrs === null && subscriptionId === null) return undefined
+function restrictionsOf({ scopes, allowedCidrs, subscriptionId, sites }: ApiKeyRow): KeyRestrictions | undefined {
+  if (scopes === null && allowedCidrs === null && subscriptionId === null && sites === null) return undefined
   return {
     scopes: scopes === null ? undefined : new Set<Scope>(JSON.parse(scopes)),
     allowsAddress: allowedCidrs === null ? undefined : createAddressFilter(parseRanges(JSON.parse(allowedCidrs))),
     subscriptionId: subscriptionId ?? undefined,
+    siteIds: sites === null ? undefined : new Set<number>(JSON.parse(sites)),
   }
 }

@@ -21,6 +21,7 @@ export const MeModel = t.Object(
           t.Array(t.String({ examples: ['203.0.113.0/24'] }), { description: 'Null: everywhere' }),
         ),
         subscription_id: nullable({ ...idOut(), description: 'Null: all subscriptions of the user' }),
+        sites: nullable(t.Array(idOut(), { description: 'Null: all sites of those' })),
         expires_at: nullable(timestampOut()),
         can_rotate: t.Boolean({
           description: 'Whether the current settings let it rotate itself at `POST /auth/api-keys/self/rotate`',
@@ -54,6 +55,7 @@ export function toCredential(credential: Credential, key: ApiKey | undefined) {
     scopes: (key?.scopes ? JSON.parse(key.scopes) : null) as Scope[] | null,
     allowed_cidrs: (key?.allowedCidrs ? JSON.parse(key.allowedCidrs) : null) as string[] | null,
     subscription_id: key?.subscriptionId ?? null,
+    sites: (key?.sites ? JSON.parse(key.sites) : null) as number[] | null,
     expires_at: credential.expiresAt === null ? null : formatTimestamp(credential.expiresAt),
     can_rotate: credential.kind === 'api_key' && credential.renewableUntil !== undefined,
     renewable_until: key?.renewableUntil ? formatTimestamp(key.renewableUntil) : null,

@@ -15,6 +15,7 @@ const operations = {
     description: 'A script can call this first to check its key. Every key may.',
     scope: null,
     keepsToSubscription: true,
+    keepsToSites: true,
     tag: 'Authentication',
     data: model.MeModel,
   }),

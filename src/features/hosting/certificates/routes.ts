@@ -13,6 +13,7 @@ import { UploadCertificate } from './model.ts'
 const shared = {
   scope: 'certificates:write',
   keepsToSubscription: true,
+  keepsToSites: true,
   tag: 'Certificates',
   params: siteParams,
   query: closed(inSubscription),

@@ -1,7 +1,9 @@
 /** What happened to sites: written with the change itself, read in pages, kept for 30 days. */
-import { and, asc, desc, eq, gt, lt, type SQL } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, type SQL } from 'drizzle-orm'
+import type { Caller } from '../../../core/actor.ts'
 import { type Details, writeDetails } from '../../../core/details.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
+import { boundSitesOf } from '../../../core/principal.ts'
 import { pieceOf, readPage } from '../../../db/page-reader.ts'
 import type { Queries, ReadStore } from '../../../db/store.ts'
 import { events } from '../../../db/tables.ts'
@@ -31,8 +33,23 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 
 export type SiteEvent = typeof events.$inferSelect
 
-/** Whose events: of one site or one subscription; undefined for all. */
-export type Topic = { siteId: number } | { subscriptionId: number } | undefined
+/** Whose events: of some sites or of one subscription; undefined for all. */
+export type Topic = { siteIds: ReadonlySet<number> } | { subscriptionId: number } | undefined
+
+/** What a caller may see of a subscription. @param subscriptionId undefined for all of them */
+export function topicFor(caller: Caller, subscriptionId: number | undefined): Topic {
+  const siteIds = boundSitesOf(caller)
+  if (siteIds) return { siteIds }
+  return subscriptionId === undefined ? undefined : { subscriptionId }
+}
+
+export function concerns(
+  topic: Topic,
+  { siteId, subscriptionId }: Pick<SiteEvent, 'siteId' | 'subscriptionId'>,
+): boolean {
+  if (topic === undefined) return true
+  return 'siteIds' in topic ? topic.siteIds.has(siteId) : topic.subscriptionId === subscriptionId
+}
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const KEPT_MS = 30 * DAY_MS
@@ -95,7 +112,9 @@ export async function newestId(queries: Queries): Promise<number> {
 
 function within(topic: Topic): SQL | undefined {
   if (topic === undefined) return undefined
-  return 'siteId' in topic ? eq(events.siteId, topic.siteId) : eq(events.subscriptionId, topic.subscriptionId)
+  return 'siteIds' in topic
+    ? inArray(events.siteId, [...topic.siteIds])
+    : eq(events.subscriptionId, topic.subscriptionId)
 }
 
 /** Deletes some of the events that are older than 30 days. @returns how many */

@@ -4,7 +4,7 @@ import type { PageRequest } from '../../../core/page.ts'
 import type { ReadStore } from '../../../db/store.ts'
 import { createSiteAccess, type SiteRef } from '../site-access.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
-import { listEvents } from './events.ts'
+import { listEvents, topicFor } from './events.ts'
 
 export type EventLists = ReturnType<typeof createEventLists>
 
@@ -17,13 +17,13 @@ export function createEventLists({ store, scope }: { store: ReadStore; scope: Su
      */
     async ofSubscription(caller: Caller, named: number | undefined, page: PageRequest) {
       const subscription = await scope.resolve(store.read, caller, named)
-      return listEvents(store, subscription && { subscriptionId: subscription.id }, page)
+      return listEvents(store, topicFor(caller, subscription?.id), page)
     },
 
     /** @throws AppError `not_found`, `forbidden` for another customer's site */
     async ofSite(caller: Caller, ref: SiteRef, page: PageRequest) {
       const { site } = await siteAccess.find(store.read, caller, ref)
-      return listEvents(store, { siteId: site.id }, page)
+      return listEvents(store, { siteIds: new Set([site.id]) }, page)
     },
   }
 }

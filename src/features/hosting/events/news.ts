@@ -1,14 +1,14 @@
 /** Wakes the readers that a commit has news for: however many there are, a commit costs one small query. */
 import type { CommitSignal } from '../../../db/commit-signal.ts'
 import type { ReadStore } from '../../../db/store.ts'
-import { eventsAfter, newestId } from './events.ts'
+import { concerns, eventsAfter, newestId, type SiteEvent, type Topic } from './events.ts'
 
 export type News = ReturnType<typeof createNews>
 
 /** After more new events at once, every reader looks for itself. */
 const MOST_LOOKED_AT = 500
 
-type Reader = { subscriptionId: number | undefined; wake(): void }
+type Reader = { topic: Topic; wake(): void }
 
 export function createNews({ store, commits }: { store: ReadStore; commits: CommitSignal }) {
   const readers = new Set<Reader>()
@@ -26,7 +26,7 @@ export function createNews({ store, commits }: { store: ReadStore; commits: Comm
         const found = await eventsAfter(store.read, undefined, seen, MOST_LOOKED_AT)
         seen = found.at(-1)?.id ?? seen
         if (found.length === MOST_LOOKED_AT) wakeAll()
-        else wakeReadersOf(new Set(found.map(({ subscriptionId }) => subscriptionId)))
+        else wakeReadersOf(found)
         if (found.length === 0) await change
       }
     } finally {
@@ -39,19 +39,18 @@ export function createNews({ store, commits }: { store: ReadStore; commits: Comm
     for (const { wake } of readers) wake()
   }
 
-  function wakeReadersOf(subscriptions: ReadonlySet<number>): void {
-    if (subscriptions.size === 0) return
-    for (const { subscriptionId, wake } of readers) {
-      if (subscriptionId === undefined || subscriptions.has(subscriptionId)) wake()
+  function wakeReadersOf(found: readonly SiteEvent[]): void {
+    for (const { topic, wake } of readers) {
+      if (found.some((event) => concerns(topic, event))) wake()
     }
   }
 
   return {
-    /** @param subscriptionId whose events the reader waits for; undefined for those of all */
-    join(subscriptionId: number | undefined) {
+    /** @param topic what the reader waits for */
+    join(topic: Topic) {
       let { promise, resolve } = Promise.withResolvers<void>()
       const reader: Reader = {
-        subscriptionId,
+        topic,
         wake() {
           resolve()
           ;({ promise, resolve } = Promise.withResolvers<void>())

@@ -14,7 +14,7 @@ import type { createOpenStream, Told } from './stream.ts'
 
 const tag = 'Sites'
 const KEPT = 'The oldest first. Events are kept for 30 days.'
-const reading = { scope: 'sites:read', keepsToSubscription: true } as const
+const reading = { scope: 'sites:read', keepsToSubscription: true, keepsToSites: true } as const
 
 const ofSubscription = {
   subscription_id: t.Optional(

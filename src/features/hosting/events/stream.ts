@@ -7,7 +7,7 @@ import type { CommitSignal } from '../../../db/commit-signal.ts'
 import type { Queries } from '../../../db/store.ts'
 import type { ReadAs } from '../../account/credentials/write-as.ts'
 import type { SubscriptionScope } from '../subscriptions/scope.ts'
-import { eventsAfter, isKept, newestId, type SiteEvent, type Topic } from './events.ts'
+import { eventsAfter, isKept, newestId, type SiteEvent, topicFor } from './events.ts'
 import type { News } from './news.ts'
 
 export type EventStreamOptions = {
@@ -56,7 +56,8 @@ export function createOpenStream({ readAs, scope, clock, commits, news, silenceM
   return async ({ caller, named, lastEventId }: Wanted) => {
     const { subscriptionId, start, isGone } = await readAs(caller, async (queries, caller) => {
       const subscriptionId = await subscriptionOf(queries, caller, named)
-      const isResumed = lastEventId !== undefined && (await isKept(queries, topicOf(subscriptionId), lastEventId))
+      const isResumed =
+        lastEventId !== undefined && (await isKept(queries, topicFor(caller, subscriptionId), lastEventId))
       const start = isResumed ? lastEventId : await newestId(queries)
       return { subscriptionId, start, isGone: lastEventId !== undefined && !isResumed }
     })
@@ -71,7 +72,7 @@ export function createOpenStream({ readAs, scope, clock, commits, news, silenceM
           // Another subscription has become the default one, for example.
           if ((await subscriptionOf(queries, caller, named)) !== subscriptionId)
             return ended('moved', 'The subscription has changed; connect again')
-          return { events: await eventsAfter(queries, topicOf(subscriptionId), after, PIECE) }
+          return { events: await eventsAfter(queries, topicFor(caller, subscriptionId), after, PIECE) }
         })
       } catch (error) {
         if (!(error instanceof AppError)) throw error
@@ -80,7 +81,7 @@ export function createOpenStream({ readAs, scope, clock, commits, news, silenceM
     }
 
     return async function* read(signal: AbortSignal): AsyncGenerator<Told, void> {
-      const seat = news.join(subscriptionId)
+      const seat = news.join(topicFor(caller, subscriptionId))
       signal.addEventListener('abort', seat.wake)
       try {
         let position = start
@@ -106,9 +107,6 @@ export function createOpenStream({ readAs, scope, clock, commits, news, silenceM
     return expiresAt === null ? Number.POSITIVE_INFINITY : Math.max(1, expiresAt - clock.now())
   }
 }
-
-const topicOf = (subscriptionId: number | undefined): Topic =>
-  subscriptionId === undefined ? undefined : { subscriptionId }
 
 const isNews = () => true
 

@@ -16,6 +16,7 @@ const operations = {
       'The oldest of them first. There may be fewer than asked for where the lines are long, or where a search finds few in a large log. They hold the addresses of visitors, unless the operator has them cut. Of a site on a node, only `kind=php` can be read.',
     scope: 'logs:read',
     keepsToSubscription: true,
+    keepsToSites: true,
     tag: 'Logs',
     params: siteParams,
     query: closed(logQuery),

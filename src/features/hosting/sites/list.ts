@@ -1,5 +1,5 @@
 /** Lists sites in pages, of one subscription or all, and searches them by name within a bounded amount of work. */
-import { and, asc, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lte, type SQL, sql } from 'drizzle-orm'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { type Piece, readPage } from '../../../db/page-reader.ts'
 import { given, prepare } from '../../../db/statements.ts'
@@ -12,41 +12,48 @@ const NAMES_OF_PIECE = 1200
 /** Greater than any id. */
 const NO_ID = Number.MAX_SAFE_INTEGER
 
-type Wanted = { within: number | undefined; afterId: number; wanted: number }
+/** Whose sites: of one subscription, or of all; and of those, the ones that a key is bound to. */
+export type Range = { within: number | undefined; siteIds: ReadonlySet<number> | undefined }
+
+type Wanted = Range & { afterId: number; wanted: number }
 
 const inSubscription = eq(sites.subscriptionId, given('within'))
 
 // Prepared: this is the most common request, and building the query takes five times as long as running it.
-const readEverywhere = prepare((queries) => selectNames(queries, undefined, undefined))
-const readWithin = prepare((queries) => selectNames(queries, inSubscription, undefined))
-const searchEverywhere = prepare((queries) => selectNames(queries, undefined, hasName(queries, given('text'))))
-const searchWithin = prepare((queries) => selectNames(queries, inSubscription, hasName(queries, given('text'))))
-const endEverywhere = prepare((queries) => selectEnd(queries, undefined))
-const endWithin = prepare((queries) => selectEnd(queries, inSubscription))
+const everywhere = statementsFor(undefined)
+const inOne = statementsFor(inSubscription)
 
-/**
- * @param within a subscription; undefined for all
- * @param domain part of the domain or of an alias
- */
+function statementsFor(range: SQL | undefined) {
+  return {
+    select: prepare((queries) => selectNames(queries, range, undefined)),
+    search: prepare((queries) => selectNames(queries, range, hasName(queries, given('text')))),
+    end: prepare((queries) => selectEnd(queries, range)),
+  }
+}
+
+function statementsOf({ within, siteIds }: Range) {
+  if (siteIds) return statementsFor(and(inSubscription, inArray(sites.id, [...siteIds])))
+  return within === undefined ? everywhere : inOne
+}
+
+/** @param domain part of the domain or of an alias */
 export async function listSites(
   store: ReadStore,
   page: PageRequest,
-  { within, domain }: { within: number | undefined; domain: string | undefined },
+  { domain, ...range }: Range & { domain: string | undefined },
 ): Promise<Page<NamedSite>> {
   const text = domain === undefined ? undefined : searchedName(domain)
   return readPage(store, page, (afterId, wanted) =>
     text === undefined
-      ? readSites(store.read, { within, afterId, wanted })
-      : searchSites(store.read, { within, afterId, wanted }, text),
+      ? readSites(store.read, { ...range, afterId, wanted })
+      : searchSites(store.read, { ...range, afterId, wanted }, text),
   )
 }
 
-async function readSites(queries: Queries, { within, afterId, wanted }: Wanted): Promise<Piece<NamedSite>> {
-  const about = { afterId, end: NO_ID, wanted: wanted - 1, names: NAMES_OF_PIECE }
-  const rows =
-    within === undefined
-      ? await readEverywhere.all(queries, about)
-      : await readWithin.all(queries, { ...about, within })
+async function readSites(queries: Queries, { wanted, ...range }: Wanted): Promise<Piece<NamedSite>> {
+  const { within, afterId } = range
+  const about = { within, afterId, end: NO_ID, wanted: wanted - 1, names: NAMES_OF_PIECE }
+  const rows = await statementsOf(range).select.all(queries, about)
   const found = gatherNames(rows)
   // The last site may have more names than were read.
   const isCut = rows.length === NAMES_OF_PIECE
@@ -55,18 +62,13 @@ async function readSites(queries: Queries, { within, afterId, wanted }: Wanted):
 }
 
 /** Looks at the sites with the next names, up to a limit. */
-async function searchSites(queries: Queries, { within, afterId, wanted }: Wanted, text: string) {
-  const about = { afterId, names: NAMES_OF_PIECE }
-  const last = await (within === undefined
-    ? endEverywhere.first(queries, about)
-    : endWithin.first(queries, { ...about, within }))
+async function searchSites(queries: Queries, { wanted, ...range }: Wanted, text: string) {
+  const { within, afterId } = range
+  const { search, end: selectLast } = statementsOf(range)
+  const last = await selectLast.first(queries, { within, afterId, names: NAMES_OF_PIECE })
   const end = last?.id
-  const found = { afterId, end: end ?? NO_ID, wanted: wanted - 1, names: NO_ID, text }
-  const rows =
-    within === undefined
-      ? await searchEverywhere.all(queries, found)
-      : await searchWithin.all(queries, { ...found, within })
-  const matching = gatherNames(rows)
+  const about = { within, afterId, end: end ?? NO_ID, wanted: wanted - 1, names: NO_ID, text }
+  const matching = gatherNames(await search.all(queries, about))
   return { rows: matching, next: matching.length === wanted ? matching.at(-1)?.id : end }
 }
 

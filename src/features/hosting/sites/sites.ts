@@ -6,6 +6,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { Precondition } from '../../../core/precondition.ts'
+import { boundSitesOf } from '../../../core/principal.ts'
 import { one } from '../../../db/statements.ts'
 import type { Conclude, Queries, ReadStore } from '../../../db/store.ts'
 import { siteDomains, sites, subscriptions } from '../../../db/tables.ts'
@@ -165,7 +166,7 @@ export function createSites(options: SitesOptions) {
     async list(caller: Caller, filter: SiteFilter, page: PageRequest): Promise<Page<Site>> {
       const { subscriptionId, domain } = filter
       const within = await scope.resolve(store.read, caller, subscriptionId)
-      return listSites(store, page, { within: within?.id, domain })
+      return listSites(store, page, { within: within?.id, siteIds: boundSitesOf(caller), domain })
     },
 
     /**

@@ -1,11 +1,11 @@
 /** Decides which subscription a request means and what the caller may see of it, for everything that belongs to one. */
-import { and, eq } from 'drizzle-orm'
+import { and, eq, inArray } from 'drizzle-orm'
 import type { Caller } from '../../../core/actor.ts'
 import { AppError } from '../../../core/errors.ts'
-import { boundSubscriptionOf } from '../../../core/principal.ts'
+import { boundSitesOf, boundSubscriptionOf } from '../../../core/principal.ts'
 import { given, prepare } from '../../../db/statements.ts'
 import type { Queries } from '../../../db/store.ts'
-import { subscriptions } from '../../../db/tables.ts'
+import { sites, subscriptions } from '../../../db/tables.ts'
 
 export type Subscription = typeof subscriptions.$inferSelect
 
@@ -13,7 +13,7 @@ export type Subscription = typeof subscriptions.$inferSelect
 export type SubscriptionScope = typeof subscriptionScope
 
 /** Something in a subscription, with the name that a refusal gives it. */
-export type Resource = { name: 'site'; subscriptionId: number; ownerId: number }
+export type Resource = { name: 'site'; siteId: number; subscriptionId: number; ownerId: number }
 
 // Prepared: nearly every customer request starts with it.
 const defaultOfUser = prepare((queries) =>
@@ -61,12 +61,12 @@ async function resolve(queries: Queries, caller: Caller, named: number | undefin
 
 /**
  * @param named the subscription that the request names: anything in another one is then not found
- * @throws AppError `forbidden` for another customer's resource or one outside the key's subscription; `not_found`
+ * @throws AppError `forbidden` for another customer's resource or one outside the key's subscription or sites; `not_found`
  */
 async function requireVisible(
   queries: Queries,
   caller: Caller,
-  { name, subscriptionId, ownerId }: Resource,
+  { name, siteId, subscriptionId, ownerId }: Resource,
   named: number | undefined,
 ): Promise<void> {
   if (caller.role !== 'admin' && ownerId !== caller.userId) {
@@ -76,9 +76,44 @@ async function requireVisible(
   if (bound !== undefined && subscriptionId !== bound) {
     throw new AppError('forbidden', `This ${name} is not in subscription ${bound}, which this API key is bound to`)
   }
+  if (boundSitesOf(caller)?.has(siteId) === false) {
+    throw new AppError('forbidden', `This ${name} is not one of those that this API key is bound to`)
+  }
   if (named !== undefined && (await findOwn(queries, caller, named)).id !== subscriptionId) {
     throw new AppError('not_found', `No such ${name} in this subscription`)
   }
 }
 
-export const subscriptionScope = { find, findOwn, resolve, requireVisible }
+/**
+ * The subscription that a new key is bound to: the one that is named, or the one that all its sites are in.
+ *
+ * @returns undefined for a key that sees all of its user
+ * @throws AppError `not_found`, `forbidden` for what is another customer's, `validation_error` for sites of several or of
+ * another than the named one
+ */
+async function forKey(
+  queries: Queries,
+  caller: Caller,
+  { subscriptionId, sites: siteIds }: { subscriptionId?: number | undefined; sites?: readonly number[] | undefined },
+): Promise<number | undefined> {
+  if (subscriptionId !== undefined) await findOwn(queries, caller, subscriptionId)
+  if (siteIds === undefined) return subscriptionId
+  const found = await queries
+    .select({ siteId: sites.id, subscriptionId: sites.subscriptionId, ownerId: subscriptions.userId })
+    .from(sites)
+    .innerJoin(subscriptions, eq(subscriptions.id, sites.subscriptionId))
+    .where(inArray(sites.id, [...siteIds]))
+  const missing = siteIds.find((id) => !found.some(({ siteId }) => siteId === id))
+  if (missing !== undefined) throw new AppError('not_found', `No such site: ${missing}`)
+  for (const site of found) await requireVisible(queries, caller, { name: 'site', ...site }, undefined)
+  const expected = subscriptionId ?? found[0]?.subscriptionId
+  if (found.some((site) => site.subscriptionId !== expected)) {
+    throw new AppError(
+      'validation_error',
+      `sites: must all be in ${subscriptionId === undefined ? 'one subscription' : `subscription ${subscriptionId}`}`,
+    )
+  }
+  return expected
+}
+
+export const subscriptionScope = { find, findOwn, resolve, requireVisible, forKey }

@@ -17,6 +17,7 @@ const operations = {
       'The oldest hour first; hours without a request are left out. The counts are up to a minute old, and kept for 62 days.',
     scope: 'sites:read',
     keepsToSubscription: true,
+    keepsToSites: true,
     tag: 'Sites',
     params: siteParams,
     query: closed(usageQuery),

@@ -1,6 +1,7 @@
 /** Keys with less than the rights of their user: scopes, addresses, one subscription. */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { SCOPES, type Scope } from '../../../../src/core/scope.ts'
+import { smallArchive } from '../../../harness/archives.ts'
 import { exampleSent, fillPath, type Operation, operationsOf } from '../../../harness/operations.ts'
 import { usePanel } from '../../../harness/panel.ts'
 
@@ -34,6 +35,7 @@ describe('a key without options', () => {
       scopes: null,
       allowed_cidrs: null,
       subscription_id: null,
+      sites: null,
       expires_at: null,
       can_rotate: false,
       renewable_until: null,
@@ -74,6 +76,14 @@ describe('options', () => {
     [{ allowed_cidrs: [203] }, 400, 'allowed_cidrs.0: must be a string'],
     [{ subscription_id: 999_999 }, 404, 'No such subscription'],
     [{ subscription_id: '1' }, 400, 'subscription_id: must be an integer'],
+    [{ sites: [] }, 422, 'sites: must have at least 1 entry'],
+    [{ sites: [1, 1] }, 422, 'sites: must not have the same entry twice'],
+    [{ sites: ['1'] }, 400, 'sites.0: must be an integer'],
+    [{ sites: null }, 400, 'sites: must be an array'],
+    [{ sites: 1 }, 400, 'sites: must be an array'],
+    [{ sites: Array.from({ length: 101 }, (_, at) => at) }, 422, 'sites: must have at most 100 entries'],
+    [{ sites: [999_999] }, 404, 'No such site: 999999'],
+    [{ sites: [-1] }, 404, 'No such site: -1'],
   ])('%j are refused', async (options, status, message) => {
     const answer = await create(options)
     expect([answer.status, answer.message]).toEqual([status, message])
@@ -319,6 +329,96 @@ describe('a key that is bound to a subscription', () => {
     const created = await panel.send<Site>('POST', '/sites', { as: ada.token, body, headers })
     expect(created.data.subscription_id).not.toBe(second)
     expect((await panel.send('POST', '/sites', { as: bound, body, headers })).status).toBe(409)
+  })
+})
+
+describe('a key that is bound to sites', () => {
+  test('is bound to their subscription too, and says so', async () => {
+    const { status, data } = await create({ sites: [inSecond.id] })
+    const bound = { sites: [inSecond.id], subscription_id: second }
+    expect([status, data]).toEqual([201, expect.objectContaining(bound)])
+    expect((await panel.get<object[]>('/auth/api-keys', ada.token)).data.at(-1)).toEqual(expect.objectContaining(bound))
+    expect((await panel.get<Me>('/auth/me', data.key as string)).data.credential).toEqual(
+      expect.objectContaining(bound),
+    )
+    const entries = await panel.get<{ action: string; details: object }[]>('/audit-log?limit=1000', ada.token)
+    const made = entries.data.filter(({ action, details }) => action === 'api_key.create' && 'sites' in details)
+    expect(made.at(-1)?.details).toEqual(
+      expect.objectContaining({ sites: [`${inSecond.id}`], subscription_id: second }),
+    )
+  })
+
+  test('takes sites of one subscription, the one that is named, and no other customer’s', async () => {
+    const several = await create({ sites: [inFirst.id, inSecond.id] })
+    expect([several.status, several.message]).toEqual([422, 'sites: must all be in one subscription'])
+    const elsewhere = await create({ sites: [inFirst.id], subscription_id: second })
+    expect([elsewhere.status, elsewhere.message]).toEqual([422, `sites: must all be in subscription ${second}`])
+    expect((await create({ sites: [inFirst.id], subscription_id: first })).status).toBe(201)
+    const bob = await panel.customer()
+    const refused = await create({ sites: [inFirst.id] }, bob.token)
+    expect([refused.status, refused.message]).toEqual([403, 'This site belongs to another customer'])
+    expect((await create({ sites: [inFirst.id] }, await panel.admin())).status).toBe(201)
+  })
+
+  test('sees those alone, of the same subscription: in lists, searches, pages, events and by id', async () => {
+    const bob = await panel.customer()
+    const own = await panel.subscription(bob.id)
+    const sites: Site[] = []
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const body = { domain: `${name}.of-sites.example`, aliases: [`www.${name}.of-sites.example`] }
+      sites.push((await panel.post<Site>('/sites', bob.token, body)).data)
+    }
+    const [a, b, c, d] = sites.map(({ id }) => id) as [number, number, number, number]
+    const key = await panel.key(bob.token, { sites: [d, b] })
+    const idsAt = async (path: string, as = key) => (await panel.get<Site[]>(path, as)).data.map(({ id }) => id)
+    expect(await idsAt('/sites', bob.token)).toEqual([a, b, c, d])
+    for (const path of ['/sites', `/sites?subscription_id=${own}`, '/sites?domain=of-sites']) {
+      expect([path, await idsAt(path)]).toEqual([path, [b, d]])
+    }
+    const page = await panel.get<Site[]>('/sites?limit=1', key)
+    expect(page.data.map(({ id }) => id)).toEqual([b])
+    const next = /<[^>]*\/api\/v1([^>]*)>/.exec(page.headers.get('link') ?? '')?.[1] ?? ''
+    expect(await idsAt(next)).toEqual([d])
+    const events = async (path: string) =>
+      new Set((await panel.get<{ site_id: number }[]>(path, key)).data.map(({ site_id }) => site_id))
+    expect(await events('/events')).toEqual(new Set([b, d]))
+    expect(await events(`/sites/${b}/events`)).toEqual(new Set([b]))
+    for (const below of ['', '/events', '/deployments', '/usage', '/logs?kind=access']) {
+      expect([below, (await panel.get(`/sites/${b}${below}`, key)).status]).toEqual([below, 200])
+      const refused = await panel.get(`/sites/${a}${below}`, key)
+      expect([below, refused.status, refused.message]).toEqual([
+        below,
+        403,
+        'This site is not one of those that this API key is bound to',
+      ])
+    }
+    expect((await panel.patch(`/sites/${b}`, key, { spa: true })).status).toBe(200)
+    expect((await panel.patch(`/sites/${c}`, key, { spa: true })).status).toBe(403)
+    expect((await panel.delete(`/sites/${c}`, key)).status).toBe(403)
+    expect((await panel.post('/sites', key, { domain: 'e.of-sites.example' })).status).toBe(403)
+    expect((await panel.get('/subscriptions', key)).message).toBe(
+      'This API key is bound to sites, and this goes beyond them',
+    )
+    // A site that is gone takes its id with it: nothing else ever gets it.
+    await panel.delete(`/sites/${b}`, key)
+    await panel.delete(`/sites/${d}`, bob.token)
+    const later = (await panel.post<Site>('/sites', bob.token, { domain: 'later.of-sites.example' })).data.id
+    expect(await idsAt('/sites')).not.toContain(later)
+    expect((await panel.get(`/sites/${later}`, key)).status).toBe(403)
+  })
+
+  test('gets no page and no response that was kept for another credential', async () => {
+    const bob = await panel.customer()
+    await panel.subscription(bob.id)
+    const site = (await panel.post<Site>('/sites', bob.token, { domain: 'mine.kept-of-sites.example' })).data
+    await panel.post('/sites', bob.token, { domain: 'other.kept-of-sites.example' })
+    const [wide, narrow] = [await panel.key(bob.token), await panel.key(bob.token, { sites: [site.id] })]
+    const count = async (as: string) => (await panel.get<Site[]>('/sites', as)).data.length
+    expect([await count(wide), await count(narrow), await count(wide)]).toEqual([2, 1, 2])
+    const sent = { headers: { 'idempotency-key': 'of-sites' }, rawBody: smallArchive() }
+    const path = `/sites/${site.id}/deployments`
+    expect((await panel.send('POST', path, { as: wide, ...sent })).status).toBe(409)
+    expect((await panel.send('POST', path, { as: narrow, ...sent })).status).toBe(409)
   })
 })
 

@@ -95,6 +95,17 @@ describe('a stream', () => {
     expect(await stream.next()).toMatchObject({ event: 'site.active', data: { site_id: 1 } })
   })
 
+  test('tells a key that is bound to sites of those alone', async () => {
+    const ada = await newCustomer()
+    const [other, own] = [await createSite(ada.token), await createSite(ada.token)]
+    const stream = await follow(await panel.key(ada.token, { sites: [own.id] }))
+    await stream.next()
+    await createSite(ada.token)
+    await panel.delete(`/sites/${other.id}`, ada.token)
+    await panel.patch(`/sites/${own.id}`, ada.token, { spa: true })
+    expect(await stream.next()).toMatchObject({ event: 'site.changed', data: { site_id: own.id } })
+  })
+
   test('goes on after the last event that its reader has seen', async () => {
     const ada = await newCustomer()
     const sites = [await createSite(ada.token), await createSite(ada.token), await createSite(ada.token)]
