@@ -33,5 +33,8 @@ nodeTest('makes a user, unpacks as that user, serves, and removes all of it with
   await panel.delete(`/admin/subscriptions/${ada.subscription}?delete_sites=true`, await panel.admin())
   await until('the end of the user', async () => (await machine.run(['id', user])).exitCode !== 0)
   expect((await machine.run(['pgrep', 'sleep'])).exitCode).toBe(1)
-  expect((await machine.run(['ls', `${layout.sites}/${user}`])).exitCode).toBe(2)
+  await until(
+    'the end of its directory',
+    async () => (await machine.run(['ls', `${layout.sites}/${user}`])).exitCode === 2,
+  )
 })
