@@ -6,6 +6,10 @@ import { readFileSync } from 'node:fs'
 import { notPassed, readRows, TABLES } from './proof.ts'
 
 const report = readFileSync(process.argv[2] ?? '', 'utf8').replaceAll(/>\s+</g, '><')
+if (report === '') {
+  process.stdout.write('no report: the tests did not run to their end\n')
+  process.exit(1)
+}
 const tests = TABLES.flatMap(readRows).flatMap(({ tests }) => tests)
 const missing = notPassed(tests, report)
 process.stdout.write(`${tests.length - missing.length} of ${tests.length} named tests ran and passed\n`)
