@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const repository = resolve(import.meta.dir, '../..')
-export const TABLES = ['docs/security/asvs.md', 'docs/security/failures.md']
+export const TABLES = ['docs/security/asvs.md', 'docs/security/failures.md', 'docs/security/isolation.md']
 
 export type Row = {
   id: string
