@@ -18,52 +18,66 @@ const RECORDS = [
 ]
 
 /** Every row of every table that holds users' data, without what any request may move. */
-export function storedRows({ data }: Pick<Panel, 'data'>, { except = [] as string[] } = {}): Record<string, unknown[]> {
-  const database = new Database(join(data, 'ncp.db'), { readonly: true })
-  try {
-    const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    return Object.fromEntries(
-      tables
-        .map(({ name }) => name)
-        .filter((name) => ![...RECORDS, ...except].includes(name) && !name.startsWith('sqlite_'))
-        .map((name) => [name, database.query(`SELECT * FROM "${name}"`).all().map(withoutMoving)]),
-    )
-  } finally {
-    database.close()
-  }
+export function storedRows({ data }: Pick<Panel, 'data'>, options: { except?: string[] } = {}): StoredRows {
+  using database = new Database(join(data, 'ncp.db'), { readonly: true })
+  return rowsIn(database, options)
+}
+
+type StoredRows = Record<string, unknown[]>
+
+function rowsIn(database: Database, { except = [] }: { except?: string[] } = {}): StoredRows {
+  return Object.fromEntries(
+    tablesOf(database)
+      .filter((name) => ![...RECORDS, ...except].includes(name) && !name.startsWith('sqlite_'))
+      .map((name) => [name, database.query(`SELECT * FROM "${name}"`).all().map(withoutMoving)]),
+  )
 }
 
 function withoutMoving(row: unknown): object {
   return Object.fromEntries(Object.entries(row as object).filter(([column]) => !MOVING.has(column)))
 }
 
-/**
- * Keeps what is stored now, but for the audit log, which never goes back.
- *
- * @returns a function that puts it back
- */
-export function keepRows({ data }: Pick<Panel, 'data'>): () => void {
-  const path = join(data, 'ncp.db')
-  using database = new Database(path)
-  const names = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-  const tables = names
+const tablesOf = (database: Database) =>
+  database
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
     .map(({ name }) => name)
+
+/**
+ * Keeps what is stored now, but for the audit log, which never goes back. All of it goes through one connection and
+ * statements that are prepared once, for a test that wants it a thousand times.
+ */
+export function keepRows({ data }: Pick<Panel, 'data'>) {
+  const database = new Database(join(data, 'ncp.db'))
+  database.run('PRAGMA busy_timeout = 60000')
+  database.run('PRAGMA synchronous = OFF')
+  const tables = tablesOf(database)
     .filter((name) => !/^sqlite_|^audit_|^schema_migrations$/.test(name))
-    .map((name) => ({ name, rows: database.query(`SELECT * FROM "${name}"`).values() as SQLQueryBindings[][] }))
-  return () => {
-    using writer = new Database(path)
-    writer.run('PRAGMA busy_timeout = 60000')
-    writer.run('PRAGMA synchronous = OFF')
-    writer.transaction(() => {
-      for (const { name } of tables) writer.run(`DELETE FROM "${name}"`)
-      for (const { name, rows } of tables) {
-        const places = rows[0]?.map(() => '?').join()
-        if (places === undefined) continue
+    .map((name) => {
+      const rows = database.query(`SELECT * FROM "${name}"`).values() as SQLQueryBindings[][]
+      const places = rows[0]?.map(() => '?').join()
+      return {
+        empty: database.prepare(`DELETE FROM "${name}"`),
         // A trigger may have made one already.
-        using insert = writer.prepare(`INSERT OR REPLACE INTO "${name}" VALUES (${places})`)
-        for (const row of rows) insert.run(...row)
+        insert: places && database.prepare(`INSERT OR REPLACE INTO "${name}" VALUES (${places})`),
+        rows,
       }
-    })()
+    })
+  return {
+    /** Puts back what was stored. */
+    restore: database.transaction(() => {
+      for (const { empty } of tables) empty.run()
+      for (const { insert, rows } of tables) for (const row of rows) if (insert) insert.run(...row)
+    }),
+    /** As `storedRows`. */
+    storedRows: () => rowsIn(database),
+    close(): void {
+      for (const { empty, insert } of tables) {
+        empty.finalize()
+        if (insert) insert.finalize()
+      }
+      database.close()
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import { certificateNames } from '../../src/db/tables.ts'
 import { smallArchive } from '../harness/archives.ts'
 import { createTestAuthority } from '../harness/certificates.ts'
 import { openConnection } from '../harness/connection.ts'
-import { keepRows, storedRows } from '../harness/database.ts'
+import { keepRows } from '../harness/database.ts'
 import { useMailingPanel } from '../harness/mailing-panel.ts'
 import { exampleBody, type Operation, operationsOf } from '../harness/operations.ts'
 import { type Customer, PASSWORD } from '../harness/panel.ts'
@@ -36,7 +36,10 @@ type Taking = {
 }
 
 let operations: Operation[]
-let restore: () => void
+/** What was stored before the first request. */
+let kept: ReturnType<typeof keepRows>
+/** Another process that writes. */
+let other: Database
 let anna: User
 let carl: User
 let dora: User
@@ -109,6 +112,8 @@ const isMutating = (operation: Operation) => operation.method !== 'GET' && !oper
 const panel = await useMailingPanel({ sitesPort: 8080, sitesTlsPort: 8443, acmeEmail: 'ops@example.com' })
 afterAll(() => {
   mock.restore()
+  kept.close()
+  other.close()
 })
 beforeAll(async () => {
   const { sleep } = Bun
@@ -133,7 +138,8 @@ beforeAll(async () => {
   await makeWorld()
   // Not under way while this test compares what is stored.
   await panel.services.outbox.deliver()
-  restore = keepRows(panel)
+  kept = keepRows(panel)
+  other = openDatabase()
 }, 600_000)
 
 async function newUser(role: 'customer' | 'admin' = 'customer', keyOptions: object = {}): Promise<User> {
@@ -272,8 +278,7 @@ function openDatabase(): Database {
 }
 
 function take(taking: Taking, asked: Asked): void {
-  using database = openDatabase()
-  database.run(taking.sql(asked))
+  other.run(taking.sql(asked))
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -309,9 +314,8 @@ async function sendInHalves(taking: Taking, asked: Asked): Promise<Refusal> {
 
 /** The right goes in a transaction of another process, for whose end the request's own waits. */
 async function sendIntoQueue(taking: Taking, asked: Asked): Promise<Refusal> {
-  using database = openDatabase()
-  database.run('BEGIN IMMEDIATE')
-  database.run(taking.sql(asked))
+  other.run('BEGIN IMMEDIATE')
+  other.run(taking.sql(asked))
   const before = queued
   let answered: Refusal | undefined
   const answer = sendWhole(asked).then((refusal) => {
@@ -319,7 +323,7 @@ async function sendIntoQueue(taking: Taking, asked: Asked): Promise<Refusal> {
     return refusal
   })
   await until(() => queued > before || answered !== undefined)
-  database.run('COMMIT')
+  other.run('COMMIT')
   return answered ?? answer
 }
 
@@ -327,7 +331,7 @@ async function sendIntoQueue(taking: Taking, asked: Asked): Promise<Refusal> {
 async function succeedingWith(operation: Operation): Promise<Asked[]> {
   const found: Asked[] = []
   for (const kind of ['JWT', 'API key'] as const) {
-    restore()
+    kept.restore()
     const asked = askedOf(operation, kind)
     if ((await sendWhole(asked)).status < 300) found.push(asked)
   }
@@ -336,7 +340,7 @@ async function succeedingWith(operation: Operation): Promise<Asked[]> {
 
 /** How a request ends that is sent after the right was taken away; undefined where the right isn't needed for it. */
 async function refusalAfter(taking: Taking, asked: Asked): Promise<Refusal | undefined> {
-  restore()
+  kept.restore()
   take(taking, asked)
   const refusal = await sendWhole(asked)
   return REFUSED.includes(refusal.status) ? refusal : undefined
@@ -359,16 +363,16 @@ async function askAll(send: typeof sendInHalves, which: (operation: Operation) =
         const expected = await refusalAfter(taking, way)
         if (!expected) continue
         needed++
-        restore()
+        kept.restore()
         take(taking, way)
-        const before = storedRows(panel)
-        restore()
+        const before = kept.storedRows()
+        kept.restore()
         const got = await send(taking, way)
         const what = `${nameOf(operation)} with the ${way.kind} while ${taking.name}`
         if (got.status !== expected.status || got.error !== expected.error) {
           wrong.push(`${what}: ${got.status} ${got.error}, not ${expected.status} ${expected.error}`)
         }
-        const after = storedRows(panel)
+        const after = kept.storedRows()
         const changed = Object.keys(after).filter((table) => !Bun.deepEquals(after[table], before[table]))
         if (changed.length > 0) wrong.push(`${what}: has written to ${changed}`)
       }
@@ -392,7 +396,7 @@ test('a right lost while a write waits for its turn is lost for every operation,
 
 // A replay changes nothing, so no transaction proves the caller again: what is read is decided by the guard's caller.
 test('a replay for a user demoted while the body arrives is decided by the new role', async () => {
-  restore()
+  kept.restore()
   const operation = operations.find((one) => nameOf(one) === 'POST /sites')
   if (!operation) throw new Error('no operation creates sites')
   const asked: Asked = {
