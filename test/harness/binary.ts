@@ -1,7 +1,8 @@
 /** The compiled program for tests: built when stale, alone in a directory of its own, with a clean environment. */
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { BINARY, buildWhenStale } from './fresh-binary.ts'
 import type { Answer, RequestOptions } from './panel.ts'
 import { DEADLINE_MS, until } from './until.ts'
 import { workaroundEnvironment } from './workarounds.ts'
@@ -12,9 +13,6 @@ export type Output = { exitCode: number; stdout: string; stderr: string }
 export type Installation = Awaited<ReturnType<typeof install>>
 export type RunningBinary = Awaited<ReturnType<Installation['serve']>>
 
-const REPOSITORY = resolve(import.meta.dir, '../..')
-const BINARY = join(REPOSITORY, 'dist/ncp')
-const SOURCES = ['src', 'deploy', 'drizzle', 'examples/site', 'release', 'package.json', 'bun.lock', 'build.ts']
 /** Nothing of the developer's shell, no NCP_*, no proxy, no BUN_OPTIONS, and nothing of a panel on this machine. */
 const CLEAN_ENVIRONMENT: Environment = { PATH: '/usr/bin:/bin', NCP_CONFIG: '/dev/null', ...workaroundEnvironment }
 
@@ -145,20 +143,4 @@ export function collect(stream: ReadableStream<Uint8Array>): () => string {
   }
   reading().catch(() => undefined)
   return () => text
-}
-
-async function buildWhenStale(): Promise<void> {
-  if (existsSync(BINARY) && statSync(BINARY).mtimeMs > newestSource()) return
-  const build = Bun.spawn([process.execPath, 'build.ts'], { cwd: REPOSITORY, stdout: 'pipe', stderr: 'pipe' })
-  const [stderr, exitCode] = await Promise.all([new Response(build.stderr).text(), build.exited])
-  if (exitCode !== 0) throw new Error(`bun build.ts failed with exit code ${exitCode}: ${stderr}`)
-}
-
-function newestSource(): number {
-  const times = SOURCES.flatMap((name) => {
-    const path = join(REPOSITORY, name)
-    const below = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : []
-    return [path, ...below.map((entry) => join(path, entry))].map((entry) => statSync(entry).mtimeMs)
-  })
-  return Math.max(...times)
 }
