@@ -6,6 +6,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { operator } from '../../src/core/actor.ts'
+import { dataPaths } from '../../src/data-directory.ts'
 import { listen } from '../../src/http/listen.ts'
 import { openNodeSocket } from '../../src/lifecycle/node-socket.ts'
 import type { RequestLog } from '../../src/log/log.ts'
@@ -15,6 +16,7 @@ import { createTestClock } from './clock.ts'
 import { sharedConformance } from './conformance.ts'
 import { newDirectory } from './directory.ts'
 import { noLog } from './log.ts'
+import { putNewDatabase } from './new-database.ts'
 import { workaroundEnvironment } from './workarounds.ts'
 
 /** Far above what a test sends; a test of limits sets its own. */
@@ -85,6 +87,7 @@ export async function startPanel(options: PanelOptions = {}, log: RequestLog = n
     ...overrides,
     data,
   }
+  if (overrides.data === undefined) putNewDatabase(dataPaths(data).database, clock.now())
   const services = await openPanel({
     config,
     clock,
