@@ -15,6 +15,7 @@ import { wrongField } from './checks.ts'
 import { download } from './download.ts'
 import { createNginxDriver } from './driver.ts'
 import { createGenerations } from './generations.ts'
+import { createHealth } from './health.ts'
 import { type NodeLayout, WEB_USER } from './layout.ts'
 import { createLogAnswers } from './log-answers.ts'
 import { createMemory } from './memory.ts'
@@ -88,6 +89,8 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     durable: () => undefined,
     log,
   })
+  const health = createHealth(layout, web.gid)
+  health.forget()
   const driver = createNginxDriver({
     layout,
     view: viewOf(layout),
@@ -100,6 +103,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     trash,
     certificates,
     prove: createProve(layout),
+    health,
     php,
     sshKeys: createSshKeys(layout),
     clock,

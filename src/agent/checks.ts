@@ -1,4 +1,5 @@
 /** What the agent believes of the desired state. The panel is the less trusted side: no field gets into a path unchecked. */
+import { isHealthPath } from '../node/health.ts'
 import type { DesiredRelease, DesiredSite, DesiredSubscription } from '../node/protocol.ts'
 import { arePhpLimits, isEnvironment, isSitePhp } from './php/checks.ts'
 
@@ -29,6 +30,8 @@ function isDomain(value: unknown): boolean {
 
 const isDirectory = (value: unknown) =>
   value === null || value === '.' || (isText(value) && value.length <= MAX_DIRECTORY && DIRECTORY.test(value))
+
+const isPath = (value: unknown) => value === undefined || value === null || (isText(value) && isHealthPath(value))
 
 const isListOf = (value: unknown, most: number, is: (one: unknown) => boolean) =>
   Array.isArray(value) && value.length <= most && value.every(is)
@@ -64,6 +67,7 @@ export function wrongField(subscription: DesiredSubscription, site: DesiredSite)
     environment: isEnvironment(site.environment),
     spa: typeof site.spa === 'boolean',
     publicDir: isDirectory(site.publicDir),
+    healthPath: isPath(site.healthPath),
     release: release === null || isCount(release),
     toUnpack: isListOf(site.toUnpack, MAX_RELEASES, isRelease),
     kept: isListOf(site.kept, MAX_RELEASES, isCount),

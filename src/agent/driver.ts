@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../log/log.ts'
 import { type Driver, numbersToKeep, type Observed, stateOf } from '../node/driver.ts'
+import type { CheckHealth } from '../node/health.ts'
 import type { DesiredSite, DesiredSubscription, Failure } from '../node/protocol.ts'
 import type { Releases } from '../node/releases.ts'
 import type { SiteCertificates } from '../node/site-certificates.ts'
 import { requireIds, wrongField } from './checks.ts'
 import { type Generation, type Generations, nameOf, siteOfGeneration } from './generations.ts'
+import type { Health } from './health.ts'
 import { homeOf, type NodeLayout, siteOf } from './layout.ts'
 import type { Names } from './names.ts'
 import type { Php } from './php/php.ts'
@@ -34,6 +36,7 @@ export type NginxDriverOptions = {
   trash: Trash
   certificates: SiteCertificates
   prove: Prove
+  health: Pick<Health, 'check'>
   php: Pick<Php, 'serve' | 'removeSite' | 'removeSubscription'>
   sshKeys: SshKeys
   clock: Clock
@@ -46,7 +49,7 @@ const DEFAULT_PUBLIC = 'public'
 
 export function createNginxDriver(options: NginxDriverOptions): Driver {
   const { layout, view, users, tree, generations, names, releases, files, trash } = options
-  const { certificates, prove, php, sshKeys, clock, log } = options
+  const { certificates, prove, health, php, sshKeys, clock, log } = options
   /** By subscription, while its user and home are being made. */
   const making = new Map<number, Promise<string[]>>()
   /** By site, the names of its generations on disk. */
@@ -95,11 +98,19 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     const subject = { siteId: site.id, number: site.generation, state }
     if (state !== 'serving') return { ...subject, links: { [AWAY_PAGE]: pageOf(layout, state) } }
     const root = target.ok ? target.root : ''
-    const isDeployed = site.release !== null
-    const { kind, spa } = site
-    return {
-      ...subject,
-      links: { pub: root, ...(isDeployed && kind === 'php' && { php: root }), ...(isDeployed && spa && { spa: root }) },
+    return { ...subject, links: site.release === null ? { pub: root } : linksTo(root, site) }
+  }
+
+  /** Undefined for a site without a health path. PHP runs before it is asked. */
+  function checkHealth(subscription: DesiredSubscription, site: DesiredSite): CheckHealth | undefined {
+    const { healthPath: path = null, names } = site
+    if (path === null) return undefined
+    return async (number, signal) => {
+      const target = targetOf(subscription.id, { ...site, release: number })
+      if (!target.ok) return target.failure.message
+      const failure = await php.serve(subscription, site)
+      if (failure) return failure.message
+      return health.check({ domain: names[0] ?? '', path, links: linksTo(target.root, site) }, signal)
     }
   }
 
@@ -117,8 +128,8 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
   async function serve(subscription: DesiredSubscription, site: DesiredSite): Promise<Observed> {
     const mendedHome = await ensureHome(subscription.id)
     const mendedSite = tree.ensureSite(subscription.id, site.id)
-    releases.want(subscription.id, site)
     const state = stateOf(subscription, site)
+    releases.want(subscription.id, site, state === 'serving' ? checkHealth(subscription, site) : undefined)
     const target = targetOf(subscription.id, site)
     // One that is not to be served needs nothing to serve; another goes on with what was served before.
     if (!target.ok && state === 'serving') return { state: 'failed', failure: target.failure }
@@ -199,6 +210,12 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
     },
   }
 }
+
+const linksTo = (root: string, { kind, spa }: DesiredSite): Record<string, string> => ({
+  pub: root,
+  ...(kind === 'php' && { php: root }),
+  ...(spa && { spa: root }),
+})
 
 const failed = (code: string, message: string): { ok: false; state: 'failed'; failure: Failure } => ({
   ok: false,

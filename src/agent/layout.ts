@@ -28,6 +28,8 @@ export function nodeLayout(root = '/') {
     staging: join(sites, '.staging'),
     /** `SITE.GENERATION/`: what one generation of a site serves. root:ncp-web 0750 */
     generations: join(sites, 'gen'),
+    /** `DOMAIN/`: what a release would serve, while it is asked for the health path of its site. root:ncp-web 0750 */
+    candidates: join(sites, 'candidates'),
     /** `suspended/`, `disabled/` and `waiting/`: the pages of sites that show none of their own. root:ncp-web 0750 */
     states: join(sites, 'state'),
     /** Deleted sites, for some days. root 0700 */
@@ -57,6 +59,8 @@ export function nodeLayout(root = '/') {
     probe: join(run, 'probe'),
     /** Tells which generation a name leads to. */
     probeSocket: join(run, 'probe/web.sock'),
+    /** Answers as sites would with a release that is not served yet. */
+    candidateSocket: join(run, 'probe/candidate.sock'),
     webPid: join(run, 'web.pid'),
 
     /** root 0755: the panel's own settings may be here too. */

@@ -1,12 +1,8 @@
 /** Asks the web server itself which generation a name leads to, where only root may ask: a link is not yet what is served. */
-import { existsSync } from 'node:fs'
-import { codeOf } from '../core/error-code.ts'
+import { whileAway } from './away.ts'
 import type { NodeLayout } from './layout.ts'
 
 const TIMEOUT_MS = 5000
-/** A web server that is being started again. */
-const ATTEMPTS = 20
-const PAUSE_MS = 250
 const MAX_LENGTH = 100
 
 /** @returns the name of the generation @throws Error where the web server does not answer, or the name leads nowhere */
@@ -25,17 +21,5 @@ export function createProve({ probeSocket }: Pick<NodeLayout, 'probeSocket'>): P
     throw new Error(`the web server answers ${name} with ${response.status}`)
   }
 
-  return async (name) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await ask(name)
-      } catch (error) {
-        const isAway = !existsSync(probeSocket) || REFUSED.has(codeOf(error) ?? '')
-        if (!isAway || attempt === ATTEMPTS) throw error
-        await Bun.sleep(PAUSE_MS)
-      }
-    }
-  }
+  return (name) => whileAway(probeSocket, () => ask(name))
 }
-
-const REFUSED = new Set(['ConnectionRefused', 'FailedToOpenSocket', 'ECONNREFUSED', 'ENOENT'])

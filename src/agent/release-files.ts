@@ -38,7 +38,7 @@ export function createReleaseFiles(
 
     isDirectory: async (path: string): Promise<boolean> => isDirectory(path),
 
-    async finishRelease({ subscriptionId, siteId }: Place, number: number, unfinished: string): Promise<void> {
+    async finishRelease({ subscriptionId, siteId }: Place, number: number, unfinished: string): Promise<string> {
       const releases = tree.releasesOf(subscriptionId, siteId)
       const release = tree.releaseOf(subscriptionId, siteId, number)
       // All of the file system: no file of a customer is opened, which may be another thing by then.
@@ -47,6 +47,7 @@ export function createReleaseFiles(
       await removeTree(release)
       renameSync(unfinished, release)
       await command('sync', releases)
+      return release
     },
 
     /** Removes all releases of a site but some, and what unfinished attempts have left. */

@@ -50,7 +50,7 @@ export function startWebServer(layout: NodeLayout, webUid: number, log: Log): We
   async function start(): Promise<Running> {
     await endWorkers()
     // One that was killed has left it, and nginx would not listen then.
-    rmSync(layout.probeSocket, { force: true })
+    for (const socket of [layout.probeSocket, layout.candidateSocket]) rmSync(socket, { force: true })
     const child = Bun.spawn(
       [
         ...['/bin/sh', '-c', 'umask 077; exec "$@"', 'sh'],

@@ -5,6 +5,7 @@ import { type Driver, numbersToKeep, stateOf } from '../node/driver.ts'
 import type { DesiredSite } from '../node/protocol.ts'
 import type { Releases } from '../node/releases.ts'
 import type { SiteCertificates } from '../node/site-certificates.ts'
+import { createCheckHealth } from './health.ts'
 import type { Prove } from './prove.ts'
 import type { ServedSite } from './site.ts'
 import type { SiteFiles } from './site-files.ts'
@@ -36,6 +37,8 @@ export function createEmbeddedDriver({
   clock,
   log,
 }: EmbeddedDriverOptions): Driver {
+  const checkHealth = createCheckHealth(files)
+
   /** What was left behind can wait: the site is served. */
   async function tidy(site: DesiredSite): Promise<void> {
     try {
@@ -48,8 +51,8 @@ export function createEmbeddedDriver({
   return {
     async serve(subscription, site) {
       if (!prove) return undefined
-      releases.want(subscription.id, site)
       const state = stateOf(subscription, site)
+      releases.want(subscription.id, site, state === 'serving' ? checkHealth(site) : undefined)
       const wanted = await rootOf(files, site)
       // One that is not to be served needs nothing to serve; another goes on with what was served before.
       if (!wanted.ok && state === 'serving') return { state: 'failed', failure: wanted.failure }

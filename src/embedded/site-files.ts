@@ -47,14 +47,15 @@ export function createSiteFiles(paths: { sites: string; archives: string; trash:
 
     abandonRelease: (unfinished: string) => rm(unfinished, { recursive: true, force: true }),
 
-    /** Gives a release its name, once all of it is on the disk. */
-    async finishRelease({ siteId }: { siteId: number }, number: number, unfinished: string): Promise<void> {
+    /** Gives a release its name, once all of it is on the disk. @returns where it is then */
+    async finishRelease({ siteId }: { siteId: number }, number: number, unfinished: string): Promise<string> {
       await syncAll(unfinished)
       // One that was unpacked and never reported is made anew.
       await rm(release(siteId, number), { recursive: true, force: true })
       await rename(unfinished, release(siteId, number))
       // The site's directory may be new too.
       for (const path of [releases(siteId), siteDirectory(siteId), paths.sites]) await syncPath(path)
+      return release(siteId, number)
     },
 
     /** Points `current` to a release by one rename. @returns whether it pointed elsewhere */

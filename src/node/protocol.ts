@@ -36,6 +36,8 @@ export type DesiredSite = {
   spa: boolean
   /** What is served of a release; null: its directory `public` if it has one, else all of it. */
   publicDir: string | null
+  /** Must answer 2xx before a release is served; null or absent: none. */
+  healthPath?: string | null
   /** The number of the release to serve; null before the first. */
   release: number | null
   /** Archives to unpack. */

@@ -7,6 +7,7 @@ import { pause } from '../core/pause.ts'
 import { createSemaphore } from '../core/semaphore.ts'
 import { type Backoff, delayAfter } from '../jobs/backoff.ts'
 import type { Log } from '../log/log.ts'
+import type { CheckHealth } from './health.ts'
 import type { DesiredRelease, DesiredSite, Failure, NodeLink, ReleaseLimits, ReleaseReport } from './protocol.ts'
 
 /** What unpacking comes to; see `unpack/result.ts`. */
@@ -27,9 +28,10 @@ export type ReleaseFiles = {
   /** An empty directory to unpack a release in. What an earlier attempt left is removed. */
   beginRelease(place: Place, number: number): Promise<string>
   isDirectory(path: string): Promise<boolean>
-  abandonRelease(unfinished: string): Promise<void>
-  /** Gives a release its name, once all of it is on the disk. */
-  finishRelease(place: Place, number: number, unfinished: string): Promise<void>
+  /** @param release finished or not */
+  abandonRelease(release: string): Promise<void>
+  /** Gives a release its name, once all of it is on the disk. @returns where it is then */
+  finishRelease(place: Place, number: number, unfinished: string): Promise<string>
 }
 
 export type ReleasesOptions = {
@@ -45,6 +47,8 @@ type Job = {
   place: Place
   /** As it was told last: the site may change while the archive is unpacked. */
   wanted: DesiredRelease
+  /** Undefined where the site has no health path. */
+  checkHealth: CheckHealth | undefined
   cut: AbortController
   /** Undefined before its first turn. */
   working: Promise<void> | undefined
@@ -92,7 +96,13 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
         const { code, message, entry, line } = result
         return { ...subject, state: 'failed', failure: { ...failureOf(code, message), entry, line } }
       }
-      await files.finishRelease(place, number, unfinished)
+      const release = await files.finishRelease(place, number, unfinished)
+      const reason = await job.checkHealth?.(number, signal)
+      if (signal.aborted) return undefined
+      if (reason !== undefined) {
+        await files.abandonRelease(release)
+        return { ...subject, state: 'failed', failure: failureOf('health_check_failed', reason) }
+      }
       return { ...subject, state: 'ready', files: result.files, bytes: result.bytes }
     } finally {
       await archive.close()
@@ -144,8 +154,8 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
     }
   }
 
-  function begin(place: Place, wanted: DesiredRelease): void {
-    const job: Job = { place, wanted, cut: new AbortController(), working: undefined }
+  function begin(place: Place, wanted: DesiredRelease, checkHealth: CheckHealth | undefined): void {
+    const job: Job = { place, wanted, checkHealth, cut: new AbortController(), working: undefined }
     underWay.set(wanted.deploymentId, job)
     void persist(job).finally(() => {
       if (underWay.get(wanted.deploymentId) === job) underWay.delete(wanted.deploymentId)
@@ -160,16 +170,20 @@ export function createReleases({ files, unpack, link, durable, log }: ReleasesOp
   }
 
   return {
-    /** Begins with those that are not under way, without waiting for them, and ends those that are no longer wanted. */
-    want(subscriptionId: number, { id, toUnpack }: DesiredSite): void {
+    /**
+     * Begins with those that are not under way, without waiting for them, and ends those that are no longer wanted.
+     *
+     * @param checkHealth asked for each of them once it is unpacked; undefined: none is
+     */
+    want(subscriptionId: number, { id, toUnpack }: DesiredSite, checkHealth?: CheckHealth): void {
       const wanted = new Set(toUnpack.map(({ deploymentId }) => deploymentId))
       for (const [deploymentId, { place, cut }] of underWay) {
         if (place.siteId === id && !wanted.has(deploymentId)) cut.abort()
       }
       for (const one of toUnpack) {
         const job = underWay.get(one.deploymentId)
-        if (job) job.wanted = one
-        else begin({ subscriptionId, siteId: id }, one)
+        if (job) Object.assign(job, { wanted: one, checkHealth })
+        else begin({ subscriptionId, siteId: id }, one, checkHealth)
       }
     },
 

@@ -19,6 +19,7 @@ const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test
  * own panel; the agent of a node asks its own web server, through a Unix socket, and the panel that its operator has named.
  */
 const OUTBOUND = [
+  'src/agent/health.ts',
   'src/agent/panel-client.ts',
   'src/agent/prove.ts',
   'src/cli/doctor/public-url.ts',

@@ -16,6 +16,7 @@ export const treeOf = (layout: NodeLayout): Directory[] => [
   // Whoever could list one of these would read the names of all customers.
   { path: layout.names, mode: 0o750, group: 'web' },
   { path: layout.generations, mode: 0o750, group: 'web' },
+  { path: layout.candidates, mode: 0o750, group: 'web' },
   { path: layout.states, mode: 0o750, group: 'web' },
   { path: layout.certificates, mode: 0o750, group: 'web' },
   { path: `${layout.certificates}/by-name`, mode: 0o750, group: 'web' },

@@ -57,6 +57,7 @@ export function webConfiguration(options: WebOptions): string {
       ...plainServer(options),
       ...secureServer(options),
       ...probeServer(layout),
+      ...candidateServer(options),
     ]),
   ].join('\n')}\n`
 }
@@ -126,7 +127,7 @@ function plainServer({ layout, refusesLinks, hasIpv6 }: WebOptions): string[] {
     'server_name _;',
     `root ${join(layout.names, '$ncp_name')};`,
     ...NO_VALUES,
-    ...locations({ layout, refusesLinks, redirects: true }),
+    ...locations({ layout, refusesLinks, names: layout.names, redirects: true, isLogged: true }),
   ])
 }
 
@@ -146,7 +147,7 @@ function secureServer({ layout, refusesLinks, hasIpv6, version }: WebOptions): s
     'if ($host != $ssl_server_name) { return 421; }',
     `root ${join(layout.names, '$ncp_name')};`,
     ...NO_VALUES,
-    ...locations({ layout, refusesLinks, redirects: false }),
+    ...locations({ layout, refusesLinks, names: layout.names, redirects: false, isLogged: true }),
   ])
 }
 
@@ -157,5 +158,17 @@ function probeServer({ probeSocket, names }: NodeLayout): string[] {
     'access_log off;',
     `root ${join(names, '$ncp_name')};`,
     ...block('location /', ['default_type text/plain;', 'try_files /generation =404;']),
+  ])
+}
+
+/** Only root can connect: answers as a site would with a release that is not served yet. */
+function candidateServer({ layout, refusesLinks }: WebOptions): string[] {
+  const { candidates: names } = layout
+  return block('server', [
+    `listen unix:${layout.candidateSocket};`,
+    'server_name _;',
+    `root ${join(names, '$ncp_name')};`,
+    ...NO_VALUES,
+    ...locations({ layout, refusesLinks, names, redirects: false, isLogged: false }),
   ])
 }

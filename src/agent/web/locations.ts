@@ -27,19 +27,23 @@ export type LocationOptions = {
   layout: NodeLayout
   /** Who refuses the links of customers: the kernel by the way it mounts their files, or nginx. */
   refusesLinks: 'mount' | 'nginx'
+  /** Has a directory for each name. */
+  names: string
   /** Whether a site that has a certificate is redirected to HTTPS. */
   redirects: boolean
+  /** Whether requests are visitors', and logged. */
+  isLogged: boolean
 }
 
 /** The inner part of a server. */
-export function locations({ layout, refusesLinks, redirects }: LocationOptions): string[] {
-  const site = join(layout.names, '$ncp_name')
+export function locations({ layout, refusesLinks, names, redirects, isLogged }: LocationOptions): string[] {
+  const site = join(names, '$ncp_name')
   const guard = refusesLinks === 'nginx' ? ['disable_symlinks if_not_owner from=$document_root;'] : []
   // An `if` is safe with `return` alone in it.
   const redirect = redirects
     ? [`if (-d ${join(layout.certificates, 'by-name/$ncp_name')}) { return 308 https://$host$request_uri; }`]
     : []
-  const log = [accessLog(layout, 'site'), 'error_log stderr error;']
+  const log = [isLogged ? accessLog(layout, 'site') : 'access_log off;', 'error_log stderr error;']
   const inner = (head: string, lines: readonly string[]) => block(`location ${head}`, [...log, ...lines])
   const outer = (head: string, lines: readonly string[]) => inner(head, [...redirect, ...lines])
   const files = [`root ${site}/pub;`, ...guard]

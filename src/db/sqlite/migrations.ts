@@ -23,6 +23,7 @@ import limits from '../../../drizzle/0020_limits.sql' with { type: 'text' }
 import sshKeys from '../../../drizzle/0021_ssh-keys.sql' with { type: 'text' }
 import environment from '../../../drizzle/0022_environment.sql' with { type: 'text' }
 import keysOfSites from '../../../drizzle/0023_keys-of-sites.sql' with { type: 'text' }
+import healthPath from '../../../drizzle/0024_health-path.sql' with { type: 'text' }
 
 export type Migration = {
   /** The file's name without its extension. */
@@ -55,4 +56,5 @@ export const migrations: readonly Migration[] = [
   { name: '0021_ssh-keys', sql: sshKeys },
   { name: '0022_environment', sql: environment },
   { name: '0023_keys-of-sites', sql: keysOfSites },
+  { name: '0024_health-path', sql: healthPath },
 ]

@@ -25,6 +25,8 @@ export const sites = table(
     spa: flag('spa').notNull(),
     /** What is served of a release; null: its directory `public` if it has one, else all of it. */
     publicDir: text('public_dir'),
+    /** Must answer 2xx before a deployment is served; null: none. */
+    healthPath: text('health_path'),
     /** Asked for, and not yet confirmed by the node. */
     isDeleting: flag('is_deleting').notNull(),
     /** The deployment to serve; null before the first. No foreign key: deployments refer to sites. */

@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts'
 type PhpSite = Site & { php_version: string }
 
 const node = await usingAgentNode()
-const { machine, panel, create, observed, deploy, visit } = node
+const { machine, panel, create, observed, deploy, upload, visit } = node
 let ada: Customer & { subscription: number }
 if (machine) {
   node.start()
@@ -28,6 +28,14 @@ async function deployed(files: Record<string, string>, body: object = {}, owner:
   return site
 }
 const change = (site: Site, body: object) => panel.patch<Site>(`/sites/${site.id}`, ada.token, body)
+async function failureOfDeployment(site: Site, id: number): Promise<string> {
+  await node.endOf(ada, site, id)
+  const { data } = await panel.get<{ failure: { message: string } | null }>(
+    `/sites/${site.id}/deployments/${id}`,
+    ada.token,
+  )
+  return data.failure?.message ?? ''
+}
 const textOf = async (site: Site, path = '/') => (await visit(site.domain, path)).text
 const whoOf = async (site: Site, path = '/') => JSON.parse(await textOf(site, path)) as Who
 const pidsOf = async (subscription: number) =>
@@ -132,6 +140,43 @@ describe('a PHP site', () => {
     await observed(ada, site)
     expect((await read(site)).slice(0, 3)).toEqual([false, null, false])
     expect(await whoOf(others)).toEqual(before)
+  })
+
+  nodeTest('is not served by a release whose health path does not answer', async () => {
+    const answering = (code: string) => ({
+      'index.php': '<?php require "version.php";',
+      'version.php': `<?php echo "${code.length}";`,
+      'up.php': `<?php ${code}`,
+    })
+    // PHP runs by then: its start takes long on a busy machine.
+    const site = await deployed({ 'index.php': WHO })
+    await whoOf(site)
+    await change(site, { health_path: '/up.php?deep=1' })
+    const failureOf = async (code: string) => failureOfDeployment(site, await upload(ada, site, answering(code)))
+    // Under its own name, at its own place, and before any visitor.
+    const itself =
+      'echo $_SERVER["HTTP_HOST"] === "' +
+      site.domain +
+      '" && str_contains(__DIR__, "/releases/2") && $_SERVER["QUERY_STRING"] === "deep=1" ? "" : http_response_code(500);'
+    expect(await failureOf(itself)).toBe('')
+    const served = await textOf(site)
+    expect(await failureOf('http_response_code(503);')).toContain('/up.php?deep=1 answered 503, and must answer 2xx')
+    expect(await failureOf('this is no PHP')).toContain('answered 500')
+    expect(await failureOf('header("Location: https://evil.example/");')).toContain('302, a redirect to https://evil')
+    const end = failureOf('sleep(20);')
+    const seen = new Set<string>()
+    let message: string | undefined
+    void end.then((text) => {
+      message = text
+    })
+    while (message === undefined) {
+      seen.add(await textOf(site))
+      await Bun.sleep(50)
+    }
+    expect([message, seen]).toEqual([expect.stringContaining('did not answer within 5 seconds'), new Set([served])])
+    const left = await machine.bash(`ls ${layout.candidates} ${layout.sites}/ncp-s*/sites/${site.id}/releases`)
+    expect(left.split('\n').slice(-3)).toEqual(['1', '2', ''])
+    expect(await machine.bash(`cat ${layout.webLogs}/access.log`)).not.toContain('ncp-health')
   })
 
   nodeTest('does not run what was uploaded where it says so', async () => {

@@ -155,6 +155,7 @@ describe('PHP of another customer cannot', () => {
 
   nodeTest('ask the web server which generation is served, or the agent anything', async () => {
     expect(await php(connect(layout.probeSocket))).toEqual([false, 13])
+    expect(await php(connect(layout.candidateSocket))).toEqual([false, 13])
     expect(
       (await shell('ls /proc/net/unix >/dev/null; cat /proc/net/tcp /proc/net/tcp6 | grep -c " 0A "')).output,
     ).toMatch(/^\d+$/)

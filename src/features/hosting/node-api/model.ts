@@ -121,6 +121,9 @@ const site = t.Object(
     ),
     spa: t.Boolean(),
     public_dir: nullable(t.String({ examples: ['public'] })),
+    health_path: nullable(
+      t.String({ examples: ['/healthz'], description: 'Must answer 2xx before a release is served' }),
+    ),
     release: nullable(integerOut({ minimum: 1, examples: [31], description: 'The number of the release to serve' })),
     to_unpack: t.Array(release),
     kept: t.Array(integerOut({ minimum: 1, examples: [31] }), { description: 'Numbers of the releases to keep' }),

@@ -159,7 +159,7 @@ async function readReleases(
 }
 
 function desiredSite(site: NamedSite, { releases, tls, environment }: PartsOfSite): DesiredSite {
-  const { id, generation, domain, aliases, kind, phpVersion, spa, publicDir, deploymentId } = site
+  const { id, generation, domain, aliases, kind, phpVersion, spa, publicDir, healthPath, deploymentId } = site
   const present = site.isEnabled ? 'serving' : 'disabled'
   return {
     id,
@@ -172,6 +172,7 @@ function desiredSite(site: NamedSite, { releases, tls, environment }: PartsOfSit
     ...(environment && { environment }),
     spa,
     publicDir,
+    healthPath,
     release: deploymentId === null ? null : (releases?.numbers.get(deploymentId) ?? null),
     toUnpack: (releases?.toUnpack ?? []).toSorted((one, other) => one.number - other.number),
     kept: releases?.kept ?? [],
@@ -190,6 +191,7 @@ function removedSite(id: number): DesiredSite {
     phpVersion: null,
     spa: false,
     publicDir: null,
+    healthPath: null,
     release: null,
     toUnpack: [],
     kept: [],

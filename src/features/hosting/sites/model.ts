@@ -17,6 +17,7 @@ import {
   timestampOut,
   toInteger,
 } from '../../../http/schema.ts'
+import { isHealthPath, MAX_HEALTH_PATH_LENGTH } from '../../../node/health.ts'
 import type { Failure } from '../../../node/protocol.ts'
 import { TlsModel, toTls } from '../tls/model.ts'
 import { tlsOf } from '../tls/state.ts'
@@ -66,6 +67,21 @@ const publicDir = () =>
     },
   )
 
+const healthPath = () =>
+  nullableIn(
+    text({
+      minLength: 1,
+      maxLength: MAX_HEALTH_PATH_LENGTH,
+      rule: 'must be a path such as /healthz, with letters, digits and . _ ~ - alone, and a query if need be',
+      obeys: isHealthPath,
+    }),
+    {
+      examples: ['/healthz'],
+      description:
+        'A path that must answer 2xx within 5 seconds, without a redirect, before a deployment is served; null: none is asked',
+    },
+  )
+
 export const CreateSite = closed({
   domain: domainName(),
   aliases: t.Optional(aliases()),
@@ -75,6 +91,7 @@ export const CreateSite = closed({
   no_php_in: t.Optional(noPhpIn()),
   spa: t.Optional(spa()),
   public_dir: t.Optional(publicDir()),
+  health_path: t.Optional(healthPath()),
   subscription_id: t.Optional(idIn([1])),
 })
 export const ChangeSite = closed({
@@ -86,6 +103,7 @@ export const ChangeSite = closed({
   no_php_in: t.Optional(noPhpIn()),
   spa: t.Optional(spa()),
   public_dir: t.Optional(publicDir()),
+  health_path: t.Optional(healthPath()),
   enabled: t.Optional(flag('False stops serving the site')),
   status: t.Optional(choice(['active', 'disabled'], 'An older spelling of `enabled`')),
 })
@@ -111,6 +129,7 @@ export const SiteModel = t.Object(
     no_php_in: t.Array(t.String({ examples: ['wp-content/uploads'] })),
     spa: t.Boolean(),
     public_dir: nullable(t.String({ examples: ['public'] })),
+    health_path: nullable(t.String({ examples: ['/healthz'] })),
     enabled: t.Boolean({ description: "The customer's own switch" }),
     status: choice(STATUSES, 'As observed by the node, and never set'),
     status_reason: nullable(t.String({ examples: ['The subscription is suspended'] })),
@@ -177,6 +196,7 @@ export function toSite(site: Site, servedBy: ServedBy) {
     no_php_in: php.noPhpIn,
     spa: site.spa,
     public_dir: site.publicDir,
+    health_path: site.healthPath,
     enabled: site.isEnabled,
     status,
     status_reason: reason,
@@ -212,8 +232,19 @@ export function toNewSite(
     throw new AppError('bad_request', 'subscription_id: must be the same in the query and the body')
   }
   const { domain, aliases = [], kind, php_version: phpVersion = null, spa = false, public_dir: publicDir = null } = body
-  const { php_settings: phpSettings, no_php_in: noPhpIn } = body
-  return { domain, aliases, kind, phpVersion, phpSettings, noPhpIn, spa, publicDir, subscriptionId: inBody ?? inQuery }
+  const { php_settings: phpSettings, no_php_in: noPhpIn, health_path: healthPath = null } = body
+  return {
+    domain,
+    aliases,
+    kind,
+    phpVersion,
+    phpSettings,
+    noPhpIn,
+    spa,
+    publicDir,
+    healthPath,
+    subscriptionId: inBody ?? inQuery,
+  }
 }
 
 export function toSiteFilter(query: { subscription_id?: string; domain?: string }): SiteFilter {
@@ -232,6 +263,7 @@ export function toSiteChanges(body: typeof ChangeSite.static): SiteChanges {
     php_settings: phpSettings,
     no_php_in: noPhpIn,
     public_dir: publicDir,
+    health_path: healthPath,
     enabled,
     status,
     ...same
@@ -246,6 +278,7 @@ export function toSiteChanges(body: typeof ChangeSite.static): SiteChanges {
     ...(phpSettings !== undefined && { phpSettings }),
     ...(noPhpIn !== undefined && { noPhpIn }),
     ...(publicDir !== undefined && { publicDir }),
+    ...(healthPath !== undefined && { healthPath }),
     ...(isEnabled !== undefined && { isEnabled }),
   }
 }

@@ -42,6 +42,7 @@ export type NewSite = SiteNames & {
   noPhpIn: string[] | undefined
   spa: boolean
   publicDir: string | null
+  healthPath: string | null
 }
 export type SiteChanges = {
   domain?: string
@@ -53,11 +54,14 @@ export type SiteChanges = {
   noPhpIn?: string[]
   spa?: boolean
   publicDir?: string | null
+  healthPath?: string | null
   isEnabled?: boolean
 }
 
 /** What a new site is to be. */
-type Wanted = SiteNames & Pick<SiteRow, 'kind' | 'phpVersion' | 'spa' | 'publicDir'> & Partial<PhpColumns>
+type Wanted = SiteNames &
+  Pick<SiteRow, 'kind' | 'phpVersion' | 'spa' | 'publicDir' | 'healthPath'> &
+  Partial<PhpColumns>
 
 export type SitesOptions = {
   store: ReadStore
@@ -174,7 +178,7 @@ export function createSites(options: SitesOptions) {
      * suspended subscription or a reached limit
      */
     async create(caller: Caller, { subscriptionId, ...site }: NewSite, conclude?: Conclude<Site>): Promise<Site> {
-      const { spa, publicDir } = site
+      const { spa, publicDir, healthPath } = site
       const names = named(site.domain, site.aliases)
       await requireNoPublicSuffix(names)
       return writeAs(caller, async (tx, caller) => {
@@ -182,7 +186,14 @@ export function createSites(options: SitesOptions) {
         if (!subscription) throw new AppError('bad_request', 'subscription_id: is required for administrators')
         const runtime = runtimeOf(await phpVersionsOf(tx, subscription.nodeId), site.kind, site.phpVersion)
         const php = phpColumns(runtime.kind, subscription, site)
-        const created = await insert(tx, caller, subscription, { ...names, ...runtime, ...php, spa, publicDir })
+        const created = await insert(tx, caller, subscription, {
+          ...names,
+          ...runtime,
+          ...php,
+          spa,
+          publicDir,
+          healthPath,
+        })
         await conclude?.(tx, created)
         return created
       })
@@ -196,6 +207,7 @@ export function createSites(options: SitesOptions) {
         phpVersion: null,
         spa: false,
         publicDir: null,
+        healthPath: null,
       }
       return writeAs(actor, async (tx, actor) => insert(tx, actor, await scope.find(tx, subscriptionId), wanted))
     },

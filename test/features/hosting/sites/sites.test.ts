@@ -14,6 +14,7 @@ type Site = {
   no_php_in: string[]
   spa: boolean
   public_dir: string | null
+  health_path: string | null
   enabled: boolean
   status: string
   status_reason: string | null
@@ -297,6 +298,7 @@ describe('a site', () => {
       no_php_in: [],
       spa: false,
       public_dir: null,
+      health_path: null,
       enabled: true,
       status: 'provisioning',
       status_reason: 'This server does not serve sites; its operator can switch that on with NCP_SITES_PORT',
