@@ -17,22 +17,22 @@ import { createNginxDriver } from './driver.ts'
 import { createGenerations } from './generations.ts'
 import { createHealth } from './health.ts'
 import { type NodeLayout, WEB_USER } from './layout.ts'
-import { createLogAnswers } from './log-answers.ts'
 import { createMemory } from './memory.ts'
 import { createNames } from './names.ts'
 import { ensureNodeTree } from './node-tree.ts'
 import { createPhp, PHP_LOOK_MS } from './php/php.ts'
-import { PHP_LOGS_MS, rotatePhpLog } from './php-logs.ts'
 import { createProve } from './prove.ts'
 import { createReleaseFiles } from './release-files.ts'
 import { createSshKeys } from './ssh-keys.ts'
 import { createCertificateFiles } from './tls/certificate-files.ts'
 import { createChallengeFiles } from './tls/challenges.ts'
+import { startSiteLogs } from './traffic/site-logs.ts'
 import { createTrash, TRASH_MS } from './trash.ts'
 import { createTree } from './tree.ts'
 import { unpackAsUser } from './unpack.ts'
 import { createUsers } from './users.ts'
 import { viewOf } from './view.ts'
+import { BLUR_MS, createNameHistory } from './web/name-history.ts'
 import { startWebServer } from './web-server.ts'
 
 export type AgentOptions = {
@@ -54,6 +54,7 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
   const web = accounts.users.named(WEB_USER)
   if (!web) throw new Error(`there is no user ${WEB_USER}: run 'ncp node setup' first`)
 
+  const history = createNameHistory({ startedAt: clock.now(), blurMs: BLUR_MS })
   ensureNodeTree(layout, web, log)
   const webServer = lstatSync(SYSTEMD, { throwIfNoEntry: false })
     ? undefined
@@ -91,13 +92,17 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
   })
   const health = createHealth(layout, web.gid)
   health.forget()
+  const names = createNames({ layout, history, clock })
+  // Before any request is looked for in the history of names.
+  names.scan()
+  const siteLogs = startSiteLogs({ layout, sites: tree.sites, history, link, clock, log })
   const driver = createNginxDriver({
     layout,
     view: viewOf(layout),
     users,
     tree,
     generations: createGenerations(layout, web.gid),
-    names: createNames({ layout }),
+    names,
     releases,
     files,
     trash,
@@ -106,16 +111,16 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     health,
     php,
     sshKeys: createSshKeys(layout),
+    siteLogs,
     clock,
     log,
   })
-  const answer = createLogAnswers({ layout, sites: tree.sites, link, log })
   const reconciler = createReconciler({
     link: {
       ...link,
       async changesAfter(revision) {
         const changes = await link.changesAfter(revision)
-        answer(changes.logRequests ?? [])
+        siteLogs.take(changes)
         return changes
       },
     },
@@ -141,14 +146,6 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
       log,
       failure: 'sites were not compared with what they are to be',
     },
-    {
-      everyMs: PHP_LOGS_MS,
-      async run() {
-        for (const site of tree.sites()) await rotatePhpLog(layout, site, clock.now())
-      },
-      log,
-      failure: 'logs of PHP were not moved away',
-    },
     { everyMs: PHP_LOOK_MS, run: php.look, log, failure: 'PHP of customers was not looked after' },
     {
       everyMs: HOUR_MS,
@@ -158,9 +155,12 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
     },
   ])
   return {
-    /** Puts right what someone else has changed. */
-    compareAll,
+    /** Puts right what someone else has changed, and reports what was counted. */
+    async compareAll() {
+      await compareAll()
+      await siteLogs.report().catch((err) => log.warn({ err }, 'requests to sites are counted later'))
+    },
     /** Ends what is under way. Where nothing else supervises the web server, it ends too. */
-    stop: () => closeAll([stopTasks, reconciler.stop, php.stop, () => webServer?.stop()]),
+    stop: () => closeAll([stopTasks, reconciler.stop, siteLogs.stop, php.stop, () => webServer?.stop()]),
   }
 }

@@ -19,6 +19,7 @@ import { type AgentReleaseFiles, isDirectory } from './release-files.ts'
 import type { SshKeys } from './ssh-keys.ts'
 import { AWAY_PAGE, pageOf, waitingRoot } from './states.ts'
 import { wrongTlsField } from './tls/checks.ts'
+import type { SiteLogs } from './traffic/site-logs.ts'
 import type { Trash } from './trash.ts'
 import { namesIn, type Tree } from './tree.ts'
 import type { Users } from './users.ts'
@@ -39,6 +40,7 @@ export type NginxDriverOptions = {
   health: Pick<Health, 'check'>
   php: Pick<Php, 'serve' | 'removeSite' | 'removeSubscription'>
   sshKeys: SshKeys
+  siteLogs: Pick<SiteLogs, 'remove'>
   clock: Clock
   log: Log
 }
@@ -49,7 +51,7 @@ const DEFAULT_PUBLIC = 'public'
 
 export function createNginxDriver(options: NginxDriverOptions): Driver {
   const { layout, view, users, tree, generations, names, releases, files, trash } = options
-  const { certificates, prove, health, php, sshKeys, clock, log } = options
+  const { certificates, prove, health, php, sshKeys, siteLogs, clock, log } = options
   /** By subscription, while its user and home are being made. */
   const making = new Map<number, Promise<string[]>>()
   /** By site, the names of its generations on disk. */
@@ -177,6 +179,7 @@ export function createNginxDriver(options: NginxDriverOptions): Driver {
       for (const name of known.get(siteId) ?? []) generations.remove(name)
       known.delete(siteId)
       trash.discard(subscriptionId, siteId, clock.now())
+      await siteLogs.remove({ subscriptionId, siteId })
     },
 
     async removeSubscription(subscriptionId) {

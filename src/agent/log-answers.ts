@@ -15,15 +15,18 @@ export type LogAnswersOptions = {
   layout: Pick<NodeLayout, 'logs'>
   /** The sites that have files here. */
   sites(): SiteOnNode[]
+  /** Brings the logs up to now. */
+  catchUp(): Promise<void>
   link: Pick<NodeLink, 'report'>
   log: Log
 }
 
 /** @returns takes questions as they come with the state, and waits for nothing */
-export function createLogAnswers({ layout, sites, link, log }: LogAnswersOptions) {
+export function createLogAnswers({ layout, sites, catchUp, link, log }: LogAnswersOptions) {
   const turns = createSemaphore(AT_A_TIME, MOST_WAITING)
 
   async function answer(request: LogRequest): Promise<void> {
+    if (request.kind === 'access') await catchUp()
     const site = sites().find(({ siteId }) => siteId === request.siteId)
     const lines = site ? await readLog(logsOf(layout, site.subscriptionId, site.siteId), request) : []
     await link.report({ sites: [], releases: [], removedSubscriptions: [], logAnswers: [{ id: request.id, lines }] })

@@ -1,10 +1,10 @@
 /** What the agent remembers of its panel, and when it does nothing of what it is told until its operator agrees. */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pause } from '../core/pause.ts'
 import { type Guard, lacksTooMany, type WholeAnswer } from '../node/guard.ts'
 import type { Held } from '../node/protocol.ts'
-import { sync } from '../system/sync.ts'
+import { readJson, writeJson } from './json-file.ts'
 import type { NodeLayout } from './layout.ts'
 
 type Memory = {
@@ -17,7 +17,6 @@ type Memory = {
 export type Waiting = Held & Pick<WholeAnswer, 'installationId' | 'epoch' | 'absent'>
 
 const LOOK_MS = 1000
-const PRIVATE = 0o600
 
 export const memoryPaths = ({ agent }: Pick<NodeLayout, 'agent'>) => ({
   memory: join(agent, 'memory.json'),
@@ -86,16 +85,4 @@ export function acceptHeld(layout: Pick<NodeLayout, 'agent'>): Waiting | undefin
   const waiting = readJson<Waiting>(held)
   if (waiting) renameSync(held, accepted)
   return waiting
-}
-
-function readJson<Value>(path: string): Value | undefined {
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Value) : undefined
-}
-
-/** All of it or nothing, whatever happens. */
-function writeJson(path: string, value: object): void {
-  const made = `${path}.new`
-  writeFileSync(made, JSON.stringify(value), { mode: PRIVATE })
-  sync(made)
-  renameSync(made, path)
 }

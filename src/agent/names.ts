@@ -1,9 +1,11 @@
 /** The names of sites: each a link to what one generation of a site serves, switched by one rename. */
-import { renameSync, rmSync, symlinkSync } from 'node:fs'
+import { lstatSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../core/clock.ts'
 import { siteOfGeneration } from './generations.ts'
 import type { NodeLayout } from './layout.ts'
 import { linkTarget, namesIn } from './tree.ts'
+import type { NameHistory } from './web/name-history.ts'
 
 /** Where links lead: `../gen/7.31`. */
 const PREFIX = '../gen/'
@@ -11,17 +13,13 @@ const PREFIX = '../gen/'
 export type Names = ReturnType<typeof createNames>
 
 export type NamesOptions = {
-  layout: NodeLayout
-  /**
-   * Told around each change of the site to which a name leads.
-   *
-   * @param siteId undefined: to none
-   * @param change makes the change
-   */
-  onMove?(name: string, siteId: number | undefined, change: () => void): void
+  layout: Pick<NodeLayout, 'names' | 'staging'>
+  /** Told of each change of the site to which a name leads. */
+  history: Pick<NameHistory, 'led' | 'found'>
+  clock: Clock
 }
 
-export function createNames({ layout, onMove = (_name, _siteId, change) => change() }: NamesOptions) {
+export function createNames({ layout, history, clock }: NamesOptions) {
   /** By site, its names; by name, its site. As on disk when it was looked at last. */
   const bySite = new Map<number, Set<string>>()
   const byName = new Map<string, number>()
@@ -35,7 +33,6 @@ export function createNames({ layout, onMove = (_name, _siteId, change) => chang
     if (before !== undefined) bySite.get(before)?.delete(name)
     if (siteId === undefined) {
       byName.delete(name)
-      led.delete(name)
       return
     }
     byName.set(name, siteId)
@@ -43,27 +40,39 @@ export function createNames({ layout, onMove = (_name, _siteId, change) => chang
     bySite.set(siteId, names.add(name))
   }
 
+  /** What nobody here has done, or what was done before this process began. */
+  function noteFound(name: string, siteId: number | undefined): void {
+    const changed = lstatSync(join(layout.names, name), { throwIfNoEntry: false })?.ctimeMs
+    history.found(name, siteId, { at: changed && Math.ceil(changed), now: clock.now() })
+    note(name, siteId)
+  }
+
   function move(name: string, siteId: number | undefined, change: () => void): void {
-    if (byName.get(name) === siteId) change()
-    else onMove(name, siteId, change)
+    const before = clock.now()
+    change()
+    history.led(name, siteId, before, clock.now())
     note(name, siteId)
   }
 
   /** Only what leads to the site: someone else may have put something else there. */
   function remove(name: string, siteId: number): void {
-    if (siteOfTarget(targetOf(name)) === siteId) move(name, undefined, () => rmSync(join(layout.names, name)))
-    else note(name, undefined)
+    led.delete(name)
+    const found = siteOfTarget(targetOf(name))
+    if (found === siteId) move(name, undefined, () => rmSync(join(layout.names, name)))
+    else noteFound(name, found)
   }
 
   return {
     /** Looks at all names again. */
     scan(): void {
-      bySite.clear()
-      byName.clear()
+      const gone = new Set(byName.keys())
       for (const name of namesIn(layout.names)) {
         const siteId = siteOfTarget(targetOf(name))
-        if (siteId !== undefined) note(name, siteId)
+        if (siteId === undefined) continue
+        gone.delete(name)
+        if (byName.get(name) !== siteId) noteFound(name, siteId)
       }
+      for (const name of gone) noteFound(name, undefined)
     },
 
     sites: (): number[] => [...bySite].filter(([, names]) => names.size > 0).map(([siteId]) => siteId),
@@ -74,13 +83,12 @@ export function createNames({ layout, onMove = (_name, _siteId, change) => chang
       const lost: string[] = []
       for (const name of names) {
         const found = targetOf(name)
-        const isLost = led.get(name) === siteId && siteOfTarget(found) !== siteId
+        const foundSite = siteOfTarget(found)
+        const isLost = led.get(name) === siteId && foundSite !== siteId
         if (isLost) lost.push(join(layout.names, name))
+        if (foundSite !== byName.get(name)) noteFound(name, foundSite)
         led.set(name, siteId)
-        if (found === target) {
-          if (byName.get(name) !== siteId) note(name, siteId)
-          continue
-        }
+        if (found === target) continue
         // Not beside the names, where a visitor could ask for it.
         const made = join(layout.staging, `name-${siteId}`)
         rmSync(made, { force: true })

@@ -38,6 +38,8 @@ export function createPanelLink({ panel, tokenPath, describe, clock, log, stoppi
   const token = createPanelToken({ path: tokenPath, client, clock, log })
   /** In a row. */
   let failures = 0
+  /** What holds for logs, as it was handed on last. */
+  let rules: string | undefined
   /** What was learned while waiting, for the next question. */
   let known: { after: number; changes: DesiredChanges } | undefined
 
@@ -93,12 +95,13 @@ export function createPanelLink({ panel, tokenPath, describe, clock, log, stoppi
     async changesAfter(revision) {
       const learned = known?.after === revision ? known.changes : undefined
       known = undefined
-      if (learned) return learned
-      if (revision === 0) {
+      if (!learned && revision === 0) {
         await token.rotateIfDue(stopping)
         await introduce()
       }
-      return stateAfter(revision, 0, stopping)
+      const changes = learned ?? (await stateAfter(revision, 0, stopping))
+      rules = JSON.stringify(changes.siteLogs)
+      return changes
     },
 
     async waitForChange(revision, signal) {
@@ -107,7 +110,8 @@ export function createPanelLink({ panel, tokenPath, describe, clock, log, stoppi
         const askedAt = performance.now()
         try {
           const changes = await stateAfter(revision, WAIT_SECONDS, either)
-          if (changes.subscriptions.length > 0 || changes.logRequests !== undefined) {
+          const hasOtherRules = JSON.stringify(changes.siteLogs) !== rules
+          if (changes.subscriptions.length > 0 || changes.logRequests !== undefined || hasOtherRules) {
             known = { after: revision, changes }
             return
           }
@@ -149,6 +153,7 @@ function requireChanges(answer: unknown, after: number): DesiredChanges {
     Array.isArray(changes.subscriptions) &&
     typeof changes.hasMore === 'boolean' &&
     (changes.logRequests === undefined || Array.isArray(changes.logRequests)) &&
+    (changes.siteLogs === undefined || (typeof changes.siteLogs === 'object' && changes.siteLogs !== null)) &&
     // Or it would be asked for the same for ever.
     !(changes.hasMore && changes.subscriptions.length === 0)
   if (isWhole) return changes as DesiredChanges

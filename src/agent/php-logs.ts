@@ -5,8 +5,6 @@ import { dayOf, listLogFiles, logFileName, MAX_PART_BYTES, pruneLogFiles } from 
 import { CURRENT_LOG } from '../site-logs/read-log.ts'
 import { logsOf, type NodeLayout, uidOf } from './layout.ts'
 
-/** Of what is no longer written to. */
-const KEPT_DAYS = 14
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 export type SiteOnNode = { subscriptionId: number; siteId: number }
@@ -16,12 +14,13 @@ export const PHP_LOGS_MS = 10_000
 
 /**
  * @param now milliseconds since the epoch
+ * @param days for which what is no longer written to is kept
  * @throws Error of the system
  */
 export async function rotatePhpLog(
   layout: Pick<NodeLayout, 'logs'>,
   { subscriptionId, siteId }: SiteOnNode,
-  now: number,
+  { now, days }: { now: number; days: number },
 ): Promise<void> {
   const directory = logsOf(layout, subscriptionId, siteId)
   const path = join(directory, CURRENT_LOG.php)
@@ -33,7 +32,7 @@ export async function rotatePhpLog(
   renameSync(path, join(directory, logFileName('php', day, newest ? newest.part + 1 : 0)))
   // The directory is root's: PHP could not make another.
   makeEmpty(path, uidOf(subscriptionId))
-  await pruneLogFiles(directory, 'php', { now, days: KEPT_DAYS })
+  await pruneLogFiles(directory, 'php', { now, days })
 }
 
 function makeEmpty(path: string, uid: number): void {

@@ -3,20 +3,18 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import { unlessMissing } from '../core/error-code.ts'
-import { describeAddress, shortenAddress } from '../limiter/address.ts'
 import type { Log } from '../log/log.ts'
-import type { LogRequest, NodeLink } from '../node/protocol.ts'
+import type { LogRequest, NodeLink, SiteLogRules } from '../node/protocol.ts'
 import { type AccessEntry, writeEntry } from '../site-logs/access-entry.ts'
 import { createHourlyUsage } from '../site-logs/hourly-usage.ts'
 import { pruneLogFiles } from '../site-logs/log-files.ts'
 import { createLogWriter } from '../site-logs/log-writer.ts'
 import { readLog } from '../site-logs/read-log.ts'
+import { visitorAddress } from '../site-logs/visitor-address.ts'
 import type { SiteRequest } from './fetch.ts'
 
 /** Of requests that wait to be written: some ten megabytes at most. What comes beyond is counted, and not logged. */
 const MAX_WAITING = 10_000
-
-export type LogRules = { days: number; shortAddresses: boolean }
 
 export type TrafficOptions = {
   /** Whether a site is here: of one that is gone, nothing is written any longer. */
@@ -24,7 +22,7 @@ export type TrafficOptions = {
   /** Holds a directory for each site with a log, named after its id. */
   directory: string
   link: Pick<NodeLink, 'report'>
-  readRules(): Promise<LogRules>
+  readRules(): Promise<SiteLogRules>
   clock: Clock
   log: Log
 }
@@ -34,7 +32,7 @@ export type Traffic = ReturnType<typeof createTraffic>
 export function createTraffic({ directory, isServed, link, readRules, clock, log }: TrafficOptions) {
   const usage = createHourlyUsage()
   const directoryOf = (siteId: number | string) => join(directory, `${siteId}`)
-  let rules: LogRules = { days: 1, shortAddresses: true }
+  let rules: SiteLogRules = { days: 1, shortAddresses: true }
   const writer = createLogWriter({
     placeOf: (siteId) => (isServed(siteId) ? { directory: directoryOf(siteId) } : undefined),
     days: () => rules.days,
@@ -51,8 +49,7 @@ export function createTraffic({ directory, isServed, link, readRules, clock, log
     if (lost > 0) log.warn({ lines: lost }, 'requests to sites were not logged: there were more than the disk takes')
     lost = 0
     rules = await readRules()
-    const addressOf = (text: string) =>
-      rules.shortAddresses ? shortenAddress(text) : (describeAddress(text)?.address ?? '')
+    const addressOf = (text: string) => visitorAddress(text, rules.shortAddresses)
     for (const [siteId, entries] of Map.groupBy(taken, ({ siteId }) => siteId)) {
       const lines = entries.map(({ entry }) => `${writeEntry({ ...entry, client: addressOf(entry.client) })}\n`)
       try {

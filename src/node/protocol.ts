@@ -243,6 +243,16 @@ export type DesiredChanges = {
   /** Whether more is known already. */
   hasMore: boolean
   logRequests?: LogRequest[]
+  /** Absent: as told last. The panel's own process reads the settings itself. */
+  siteLogs?: SiteLogRules
+}
+
+/** What holds for the logs of all sites. */
+export type SiteLogRules = {
+  /** For which files are kept. */
+  days: number
+  /** Whether the addresses of visitors are cut to their networks before they are written. */
+  shortAddresses: boolean
 }
 
 /** The panel, as a node sees it: in the same process, or over HTTP. */

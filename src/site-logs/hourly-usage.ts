@@ -7,10 +7,19 @@ const HOUR_MS = 60 * 60 * 1000
 
 export type HourlyUsage = ReturnType<typeof createHourlyUsage>
 
-export function createHourlyUsage() {
-  const counted = new Map<string, HourUsage>()
+/** What is not known to be reported. */
+export type CountedUsage = {
+  hours: HourUsage[]
   /** Sent, and not known to have arrived: it is sent again as it was, so that it counts once. */
-  let pending: UsageBatch | undefined
+  pending?: UsageBatch
+}
+
+const keyOf = (siteId: number, hour: number) => `${siteId} ${hour}`
+
+/** @param before what was counted by another process, which has ended */
+export function createHourlyUsage(before: CountedUsage = { hours: [] }) {
+  const counted = new Map(before.hours.map((usage) => [keyOf(usage.siteId, usage.hour), { ...usage }]))
+  let { pending } = before
 
   function take(): UsageBatch | undefined {
     const hours = [...counted.entries()].slice(0, MAX_HOURS_OF_BATCH)
@@ -23,7 +32,7 @@ export function createHourlyUsage() {
     /** @param at milliseconds since the epoch */
     add(siteId: number, at: number, { status, bytes }: { status: number; bytes: number }): void {
       const hour = at - (at % HOUR_MS)
-      const key = `${siteId} ${hour}`
+      const key = keyOf(siteId, hour)
       let usage = counted.get(key)
       if (!usage) {
         usage = { siteId, hour, requests: 0, bytes: 0, statuses: [0, 0, 0, 0, 0] }
@@ -34,6 +43,14 @@ export function createHourlyUsage() {
       const statusClass = Math.trunc(status / 100) - 1
       const before = usage.statuses[statusClass]
       if (before !== undefined) usage.statuses[statusClass] = before + 1
+    },
+
+    /** For one that begins where this ends. */
+    state: (): CountedUsage => ({ hours: [...counted.values()], ...(pending && { pending }) }),
+
+    /** Gives up the hours before this time. @param before milliseconds since the epoch */
+    forget(before: number): void {
+      for (const [key, { hour }] of counted) if (hour < before) counted.delete(key)
     },
 
     /** Reports everything that was counted. @throws what `send` throws; nothing is lost by it, and nothing counts twice */

@@ -34,7 +34,22 @@ export function createLogWriter({ placeOf, days }: LogWriterOptions) {
     return newest?.day === day ? newest : { day, part: 0, bytes: 0 }
   }
 
+  async function nextIn(directory: string, siteId: number, kind: LogKind, at: number) {
+    const day = dayOf(at)
+    const known = current.get(`${siteId} ${kind}`)
+    const file = known?.day === day ? known : await newestOf(directory, kind, day)
+    return file.bytes >= MAX_PART_BYTES ? { day, part: file.part + 1, bytes: 0 } : file
+  }
+
   return {
+    /** @returns the file to which lines of this time would be appended; undefined for a site that is not here */
+    async fileFor(siteId: number, kind: LogKind, at: number): Promise<string | undefined> {
+      const place = placeOf(siteId)
+      if (!place) return undefined
+      const { day, part } = await nextIn(place.directory, siteId, kind, at)
+      return join(place.directory, logFileName(kind, day, part))
+    },
+
     /**
      * @param text whole lines
      * @param at milliseconds since the epoch
@@ -43,16 +58,13 @@ export function createLogWriter({ placeOf, days }: LogWriterOptions) {
     async append(siteId: number, kind: LogKind, text: string, at: number): Promise<void> {
       const place = placeOf(siteId)
       if (!place) return
-      const key = `${siteId} ${kind}`
-      const day = dayOf(at)
-      const known = current.get(key)
-      let file = known?.day === day ? known : await newestOf(place.directory, kind, day)
-      if (file.bytes >= MAX_PART_BYTES) file = { day, part: file.part + 1, bytes: 0 }
+      const file = await nextIn(place.directory, siteId, kind, at)
+      const { day } = file
       if (file.bytes === 0) await pruneLogFiles(place.directory, kind, { now: at, days: days() })
       await using handle = await openIn(place, logFileName(kind, day, file.part))
       if (file.bytes === 0 && place.gid !== undefined) await handle.chown(0, place.gid)
       await handle.appendFile(text)
-      current.set(key, { day, part: file.part, bytes: file.bytes + Buffer.byteLength(text) })
+      current.set(`${siteId} ${kind}`, { day, part: file.part, bytes: file.bytes + Buffer.byteLength(text) })
     },
   }
 }

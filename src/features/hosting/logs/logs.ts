@@ -14,11 +14,14 @@ export type Logs = ReturnType<typeof createLogs>
 
 export function createLogs({ store, siteAccess, logRequests }: LogsOptions) {
   return {
-    /** The last lines of a log, the oldest first. @throws AppError `not_found`, `forbidden`, `unavailable`, and `conflict` for a log that the node does not split by site */
+    /** The last lines of a log, the oldest first. @throws AppError `not_found`, `forbidden`, `unavailable`, and `conflict` for a log that is one for all sites of a node */
     async read(caller: Caller, ref: SiteRef, filter: LogFilter): Promise<string[]> {
       const { site } = await siteAccess.find(store.read, caller, ref)
-      if (site.nodeId !== null && filter.kind !== 'php') {
-        throw new AppError('conflict', 'Only the log of PHP can be read of a site on a node, with kind=php')
+      if (site.nodeId !== null && filter.kind === 'error') {
+        throw new AppError(
+          'conflict',
+          "A node's web server has one error log for all sites, which only its operator reads; kind=access and kind=php are the site's own",
+        )
       }
       return logRequests.ask(site.nodeId, { siteId: site.id, ...filter })
     },

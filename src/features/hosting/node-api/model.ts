@@ -172,6 +172,15 @@ export const NodeStateModel = t.Object(
         { description: 'Logs whose last lines someone waits for; absent: none' },
       ),
     ),
+    site_logs: t.Optional(
+      t.Object(
+        {
+          days: integerOut({ minimum: 1, examples: [14], description: 'For which files are kept' }),
+          short_addresses: t.Boolean({ description: 'Whether addresses of visitors are cut before they are written' }),
+        },
+        { additionalProperties: false, description: 'What holds for the logs of sites; absent: as told last' },
+      ),
+    ),
   },
   { additionalProperties: false, title: 'NodeState' },
 )

@@ -38,6 +38,7 @@ export function sitesModule(needs: SitesNeeds) {
   const {
     config,
     store,
+    storedSettings,
     clock,
     pages,
     audit,
@@ -70,8 +71,14 @@ export function sitesModule(needs: SitesNeeds) {
   const readers = { readTls: createReadTls({ secretBox, clock }), readEnvironment: createReadEnvironment(secretBox) }
   async function readDesiredOf(nodeId: NodeId, revision: number): Promise<DesiredChanges> {
     const changes = await readDesired(store, nodeId, revision, readers)
+    if (nodeId === null) return changes
     const asked = logRequests.take(nodeId)
-    return asked.length === 0 ? changes : { ...changes, logRequests: asked }
+    const { siteLogDays: days, siteLogAddresses } = await storedSettings.read()
+    return {
+      ...changes,
+      siteLogs: { days, shortAddresses: siteLogAddresses === 'shortened' },
+      ...(asked.length > 0 && { logRequests: asked }),
+    }
   }
 
   const takeReport = createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRequests })

@@ -118,15 +118,16 @@ test('a node is asked with its state, and answers in a report; another node cann
     await tx.update(desiredStates).set({ nodeId: one })
     await tx.update(sites).set({ nodeId: one }).where(eq(sites.id, site.id))
   })
-  const answered = panel.get<Line[]>(`/sites/${site.id}/logs?kind=php&lines=5`, carol.token)
+  const answered = panel.get<Line[]>(`/sites/${site.id}/logs?lines=5`, carol.token)
   const { readDesired, takeReport, logRequests } = panel.services
   await logRequests.waitForAny(one, AbortSignal.timeout(5000))
   expect((await readDesired(other, 0)).logRequests).toBeUndefined()
-  const [asked] = (await readDesired(one, 0)).logRequests ?? []
-  expect(asked).toEqual({ id: expect.any(String), siteId: site.id, kind: 'php', lines: 5, search: null })
+  const { logRequests: [asked] = [], siteLogs } = await readDesired(one, 0)
+  expect(siteLogs).toEqual({ days: 14, shortAddresses: false })
+  expect(asked).toEqual({ id: expect.any(String), siteId: site.id, kind: 'access', lines: 5, search: null })
   const report = { sites: [], releases: [], removedSubscriptions: [] }
   await takeReport(other, { ...report, logAnswers: [{ id: asked?.id ?? '', lines: ['forged'] }] })
   await takeReport(one, { ...report, logAnswers: [{ id: asked?.id ?? '', lines: ['from the node'] }] })
   expect((await answered).data.map(({ text }) => text)).toEqual(['from the node'])
-  expect((await panel.get(`/sites/${site.id}/logs`, carol.token)).status).toBe(409)
+  expect((await panel.get(`/sites/${site.id}/logs?kind=error`, carol.token)).status).toBe(409)
 })
