@@ -19,7 +19,7 @@ type State =
   | { kind: 'unfit' }
   | { kind: 'sent'; number: number }
 
-const isArchive = (name: string) => /\.(tar|tar\.gz|tgz)$/i.test(name)
+const isArchive = (name: string) => /\.(tar|tar\.gz|tgz|zip)$/i.test(name)
 
 export function Deploy({ site, title }: { site: Site; title: string }) {
   const [state, setState] = useState<State>({ kind: 'waiting' })
@@ -104,7 +104,7 @@ export function Deploy({ site, title }: { site: Site; title: string }) {
         ref={archive}
         type="file"
         hidden
-        accept=".tar,.gz,.tgz,application/gzip,application/x-tar"
+        accept=".tar,.gz,.tgz,.zip,application/gzip,application/x-tar,application/zip"
         aria-label={deployments.chooseArchive}
         onChange={({ currentTarget }) => take(folderFiles(currentTarget))}
       />

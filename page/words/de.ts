@@ -226,8 +226,7 @@ export const german: Words = {
     goBack: 'Zu dieser zurück',
     isServed: (number) => `Version ${number} wird gezeigt`,
     refused: (number) => `Version ${number} kann nicht gezeigt werden. Was vorher gezeigt wurde, bleibt.`,
-    unfit:
-      'Wählen Sie einen Ordner mit einer index.html, oder ein Archiv als .tar.gz oder .tar. Entpacken Sie ein .zip zuerst und ziehen Sie dessen Ordner hierher.',
+    unfit: 'Wählen Sie einen Ordner mit einer index.html, oder ein Archiv als .tar.gz, .tar oder .zip.',
     number: (number) => `Version ${number}`,
     files: (count, written) => `${written} ${count === 1 ? 'Datei' : 'Dateien'}`,
     none: 'Noch nichts hochgeladen',

@@ -208,8 +208,7 @@ export const english = {
     goBack: 'Go back to this',
     isServed: (number: number) => `Version ${number} is served`,
     refused: (number: number) => `Version ${number} cannot be served. What was served before still is.`,
-    unfit:
-      'Choose a folder with an index.html, or an archive in .tar.gz or .tar. Unpack a .zip first, and drop its folder.',
+    unfit: 'Choose a folder with an index.html, or an archive in .tar.gz, .tar or .zip.',
     number: (number: number) => `Version ${number}`,
     files: (count: number, written: string) => `${written} ${count === 1 ? 'file' : 'files'}`,
     none: 'Nothing deployed yet',

@@ -12,6 +12,8 @@ type Format = {
   /** The first bytes of a file. */
   magic: string
   read?: (bytes: Bytes, budget: Budget) => AsyncIterable<Entry>
+  /** For one that is not read from its beginning on. */
+  readAt?: (archive: number, budget: Budget) => AsyncIterable<Entry>
 }
 
 /** Longest first bytes of all formats. */
@@ -19,7 +21,9 @@ const MAGIC_BYTES = 6
 
 const formats: readonly Format[] = [
   { name: 'gzip', magic: '\x1f\x8b', read: (bytes, budget) => readTar(counted(gunzip(bytes), budget)) },
-  { name: 'zip', magic: 'PK' },
+  { name: 'zip', magic: 'PK\x03\x04', readAt: readZipLater },
+  { name: 'zip', magic: 'PK\x05\x06', readAt: readZipLater },
+  { name: 'a part of a zip', magic: 'PK' },
   { name: 'bzip2', magic: 'BZh' },
   { name: 'xz', magic: '\xfd7zXZ\0' },
   { name: 'zstd', magic: '\x28\xb5\x2f\xfd' },
@@ -29,7 +33,7 @@ const formats: readonly Format[] = [
 ]
 
 /**
- * @param archive a descriptor, read from where it stands
+ * @param archive a descriptor, read from where it stands; that of a zip archive, whose list is at its end, by position
  * @throws Refusal, Error of the system
  */
 export async function* entriesOf(archive: number, budget: Budget): AsyncGenerator<Entry> {
@@ -46,10 +50,20 @@ export async function* entriesOf(archive: number, budget: Budget): AsyncGenerato
   const head = Buffer.concat(first)
   const start = head.toString('latin1', 0, MAGIC_BYTES)
   const format = formats.find(({ magic }) => start.startsWith(magic))
+  if (format?.readAt) {
+    await bytes.return?.()
+    return yield* format.readAt(archive, budget)
+  }
   if (!format?.read) {
-    throw new Refusal('archive_unknown', `${format?.name} archives are not taken; send a .tar.gz or .tar`)
+    throw new Refusal('archive_unknown', `${format?.name} archives are not taken; send a .tar.gz, .tar or .zip`)
   }
   yield* format.read(joined(head, bytes), budget)
+}
+
+/** Loaded when it is needed: the child is there sooner without it. */
+async function* readZipLater(archive: number, budget: Budget): AsyncGenerator<Entry> {
+  const { readZip } = await import('./zip.ts')
+  yield* readZip(archive, budget)
 }
 
 async function* joined(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

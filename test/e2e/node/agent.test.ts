@@ -5,6 +5,7 @@ import { layout, type Site, usingAgentNode } from '../../harness/agent-node.ts'
 import { nodeTest } from '../../harness/node-machine.ts'
 import type { Customer } from '../../harness/panel.ts'
 import { until } from '../../harness/until.ts'
+import { zip } from '../../harness/zip.ts'
 
 const node = await usingAgentNode()
 const { machine, panel, create, observed, deploy, visit } = node
@@ -74,6 +75,23 @@ describe('a deployment', () => {
     expect(await machine.bash(`ls -A ${layout.staging} ${layout.agent}`)).toBe(
       `${layout.agent}:\nmemory.json\n\n${layout.staging}:\n`,
     )
+  })
+
+  nodeTest('is unpacked from a zip as its user, links inside of it included', async () => {
+    const site = await create(ada)
+    const rawBody = zip([
+      { name: 'index.html', body: 'from a zip', method: 8 },
+      { name: 'l', body: 'index.html', mode: 0o120777 },
+    ])
+    const { data } = await panel.send<{ id: number }>('POST', `/sites/${site.id}/deployments`, {
+      as: ada.token,
+      rawBody,
+    })
+    expect(await node.endOf(ada, site, data.id)).toMatchObject({ status: 'active', number: 1 })
+    expect(await pageOf(site.domain)).toEqual([200, 'from a zip'])
+    const release = `${layout.sites}/ncp-s${ada.subscription}/sites/${site.id}/releases/1`
+    expect(await accessOf(`${release}/index.html`)).toBe(`ncp-s${ada.subscription}:ncp-s${ada.subscription} 644`)
+    expect((await machine.bash(`readlink ${release}/l`)).trim()).toBe('index.html')
   })
 
   nodeTest('with a directory public serves that one and nothing beside it', async () => {

@@ -103,8 +103,8 @@ browserTest('a folder with long and foreign names is packed here, deployed, and 
 browserTest('an archive is taken as it is; anything else says what to choose', async () => {
   const { page } = await newCustomer('archive.example')
   const archive = page.locator('input[type=file]:not([multiple])')
-  await archive.setInputFiles({ name: 'photo.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') })
-  await page.getByText('Unpack a .zip first').waitFor()
+  await archive.setInputFiles({ name: 'photo.rar', mimeType: 'application/vnd.rar', buffer: Buffer.from('Rar!') })
+  await page.getByText('an archive in .tar.gz, .tar or .zip').waitFor()
   await archive.setInputFiles({
     name: 'not.tar.gz',
     mimeType: 'application/gzip',

@@ -10,12 +10,16 @@ const SPACE = 0x20
 
 /** @param head the first 512 bytes, or all there are. @throws AppError `validation_error` */
 export function requireArchive(head: Uint8Array): void {
-  if (isGzip(head) || isTar(head)) return
-  throw new AppError('validation_error', 'body: is not a .tar.gz or .tar archive')
+  if (isGzip(head) || isZip(head) || isTar(head)) return
+  throw new AppError('validation_error', 'body: is not a .tar.gz, .tar or .zip archive')
 }
 
 /** RFC 1952 §2.3.1; deflate is the one method there is. */
 const isGzip = ([first, second, method]: Uint8Array) => first === 0x1f && second === 0x8b && method === 8
+
+/** The header of its first entry (APPNOTE 4.3.7), or the end of one without entries. */
+const isZip = (head: Uint8Array) =>
+  ['PK\x03\x04', 'PK\x05\x06'].includes(Buffer.from(head.subarray(0, 4)).toString('latin1'))
 
 /** By the checksum of the first header, which the oldest tar has too (POSIX.1-2024, pax: ustar interchange format). */
 function isTar(head: Uint8Array): boolean {

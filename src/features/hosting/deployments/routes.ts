@@ -51,7 +51,7 @@ const operations = {
     tag,
     params: siteParams,
     query: closed(newDeploymentQuery),
-    upload: { description: 'A `.tar.gz` or `.tar` archive', maxBytes: LIMITS.maxArchiveBytes.maximum },
+    upload: { description: 'A `.tar.gz`, `.tar` or `.zip` archive', maxBytes: LIMITS.maxArchiveBytes.maximum },
     idempotent: true,
     status: 201,
     data: DeploymentModel,

@@ -41,9 +41,10 @@ describe('a body', () => {
     ['of text', 'hello'],
     ['of JSON', '{"domain":"a.example"}'],
     ['of zeros, an archive of nothing', new Uint8Array(10_240)],
-    ['of a zip archive', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(2000, 1)])],
+    ['of a 7-Zip archive', new Uint8Array([0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c, 0, 4])],
     ['of another compression', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 1, 2, 3])],
     ['of one byte', new Uint8Array([0x1f])],
+    ['of a part of a zip', new Uint8Array([0x50, 0x4b, 7, 8, 0x50, 0x4b, 3, 4])],
     ['that begins like gzip, by another method', new Uint8Array([0x1f, 0x8b, 0x07, 0, 0, 0, 0, 0])],
     ['of a page that is longer than a header', `<!doctype html>${'x'.repeat(5000)}`],
     ['of 20 MiB of noise', Buffer.alloc(20 * MEBIBYTE, 'noise')],
@@ -52,14 +53,14 @@ describe('a body', () => {
     expect([answer.status, answer.error, answer.message]).toEqual([
       422,
       'validation error',
-      'body: is not a .tar.gz or .tar archive',
+      'body: is not a .tar.gz, .tar or .zip archive',
     ])
   })
 
   test('of no bytes is 422', async () => {
     const connection = await begin(place, 0)
     const { status, body } = await connection.answer()
-    expect([status, JSON.parse(body).message]).toEqual([422, 'body: is not a .tar.gz or .tar archive'])
+    expect([status, JSON.parse(body).message]).toEqual([422, 'body: is not a .tar.gz, .tar or .zip archive'])
     connection.close()
   })
 
