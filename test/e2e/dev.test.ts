@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkOut } from '../harness/checkout.ts'
+import { stopped } from '../harness/program.ts'
 import { until } from '../harness/until.ts'
 
 setDefaultTimeout(600_000)
@@ -19,8 +20,7 @@ const child = Bun.spawn([process.execPath, 'run', 'dev', '--port', '0'], {
 })
 afterAll(async () => {
   // The watcher is a child of `bun run`, which passes the signal on.
-  child.kill('SIGTERM')
-  await child.exited
+  await stopped(child, 'the watcher')
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -7,6 +7,7 @@ import { LIMITS as OF_SUBSCRIPTIONS } from '../../src/node/limits.ts'
 import { type Installation, install, type RunningBinary } from '../harness/binary.ts'
 import { requireUploadRoom } from '../harness/directory.ts'
 import { PASSWORD } from '../harness/panel.ts'
+import { outputOf } from '../harness/program.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)
@@ -57,9 +58,8 @@ test('its lines create a site, deploy to it twice, fetch it, and go back', async
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr] = await Promise.all([new Response(shell.stdout).text(), new Response(shell.stderr).text()])
-  expect(stderr).toBe('')
-  expect(await shell.exited).toBe(0)
+  const { stdout, stderr, exitCode } = await outputOf(shell, 'the example')
+  expect([stderr, exitCode]).toEqual(['', 0])
   const [setUp, created, deployed, fetched, again, back] = stdout.split(/^== \d+\n/m)
   expect(setUp).toBe('')
   const url = /^http:\/\/first\.localhost:\d+$/

@@ -311,7 +311,7 @@ describe('a deleted site', () => {
           ? await panel.delete(`/admin/users/${carl.id}`, admin)
           : await panel.delete(`/admin/subscriptions/${id}?delete_sites=true`, admin)
       expect(status).toBe(200)
-      while (existsSync(directoryOf(site))) await panel.services.commits.next(AbortSignal.timeout(100))
+      await until('the end of its files', () => !existsSync(directoryOf(site)))
       expect((await pageOf(site.domain))[0]).toBe(404)
     }
   })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/core/clock.ts'
 import { ownCertificate } from '../../src/tls/certificate.ts'
 import { freePort } from './port.ts'
+import { stopped } from './program.ts'
 import { until } from './until.ts'
 
 /** From Debian's package pebble. */
@@ -55,8 +56,7 @@ export async function startDns() {
     fail: (name: string) => tell('set-servfail', { host: `${name}.` }),
 
     async stop(): Promise<void> {
-      server.kill()
-      await server.exited
+      await stopped(server, 'the DNS')
     },
   }
 }
@@ -120,8 +120,7 @@ export async function startAuthority(directory: string, options: AuthorityOption
     /** The root under which it issues. */
     root: async () => (await fetch(`https://127.0.0.1:${management}/roots/0`, { tls })).text(),
     async stop(): Promise<void> {
-      pebble.kill()
-      await Promise.all([pebble.exited, dns.stop()])
+      await Promise.all([stopped(pebble, 'the authority'), dns.stop()])
     },
   }
 }

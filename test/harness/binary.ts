@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { BINARY, buildWhenStale } from './fresh-binary.ts'
 import type { Answer, RequestOptions } from './panel.ts'
+import { collect, type Output, outputOf } from './program.ts'
 import { DEADLINE_MS, until } from './until.ts'
 import { workaroundEnvironment } from './workarounds.ts'
 
 type Environment = Record<string, string>
 
-export type Output = { exitCode: number; stdout: string; stderr: string }
 export type Installation = Awaited<ReturnType<typeof install>>
 export type RunningBinary = Awaited<ReturnType<Installation['serve']>>
 
@@ -49,15 +49,9 @@ export async function install(prefix = 'ncp-binary-') {
     /** Runs a command to its end. */
     async run(args: string[], options: { stdin?: string; environment?: Environment } = {}): Promise<Output> {
       const child = spawn(args, options.environment ?? {}, options.stdin)
-      const killer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
-      const [stdout, stderr, exitCode] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-        child.exited,
-      ])
-      clearTimeout(killer)
+      const output = await outputOf(child, `ncp ${args.join(' ')}`)
       running.delete(child)
-      return { exitCode, stdout, stderr }
+      return output
     },
 
     /** Starts `ncp serve` on a free port. @throws Error with what it wrote when it doesn't come up */
@@ -76,8 +70,13 @@ export async function install(prefix = 'ncp-binary-') {
       // Verified like every client does: the certificate must be right for the name in the origin.
       const tls = certificatePath === undefined ? undefined : { ca: readFileSync(resolve(directory, certificatePath)) }
 
-      function request(path: string, init: RequestInit = {}): Promise<Response> {
-        return fetch(`${origin}${path}`, { ...init, ...(tls && { tls }) })
+      async function request(path: string, init: RequestInit = {}): Promise<Response> {
+        const late = AbortSignal.timeout(DEADLINE_MS)
+        try {
+          return await fetch(`${origin}${path}`, { signal: late, ...init, ...(tls && { tls }) })
+        } catch (error) {
+          throw late.aborted ? new Error(`gave up waiting for ${init.method ?? 'GET'} ${path}: ${stderr()}`) : error
+        }
       }
 
       /** A call of the API. */
@@ -132,15 +131,4 @@ export async function install(prefix = 'ncp-binary-') {
       rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-/** @returns what the stream has given up to now */
-export function collect(stream: ReadableStream<Uint8Array>): () => string {
-  let text = ''
-  const decoder = new TextDecoder()
-  const reading = async () => {
-    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true })
-  }
-  reading().catch(() => undefined)
-  return () => text
 }

@@ -9,8 +9,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { collect, type Output } from './binary.ts'
 import { relay } from './node-relay.ts'
+import { collect, ended, type Output } from './program.ts'
 import { DEADLINE_MS, until } from './until.ts'
 import { workaroundEnvironment } from './workarounds.ts'
 
@@ -113,10 +113,13 @@ export async function startNodeMachine() {
   /** Runs a command to its end. */
   async function run(command: string[], options: CommandOptions = {}): Promise<Output> {
     const running = spawn(command, options)
-    const killer = setTimeout(() => running.kill('SIGKILL'), DEADLINE_MS)
-    const exitCode = await running.ended()
-    clearTimeout(killer)
-    return { exitCode, stdout: running.stdout(), stderr: running.stderr() }
+    try {
+      await until(command.join(' ').slice(0, 500), running.hasEnded)
+    } catch (error) {
+      running.kill('SIGKILL')
+      throw new Error(`${error}: ${running.stdout()}${running.stderr()}`)
+    }
+    return { exitCode: await running.ended(), stdout: running.stdout(), stderr: running.stderr() }
   }
 
   async function startRelay(from: string, to: string): Promise<void> {
@@ -164,7 +167,7 @@ export async function startNodeMachine() {
       for (const server of relays) server.close()
       first.stdin.end()
       first.kill('SIGKILL')
-      await first.exited
+      await ended(first, 'the first process of the node')
       await until('the end of the node', () => !isRunning(init))
       rmSync(shared, { recursive: true })
       rmSync(scratch, { recursive: true })
@@ -180,7 +183,9 @@ function asUser(as: string | number | undefined): string[] {
 
 /** The only child of a process that starts it and waits for it. @throws Error when that has ended */
 function childOf(pid: number): number {
+  const deadline = performance.now() + DEADLINE_MS
   while (!hasLeft(pid)) {
+    if (performance.now() > deadline) throw new Error(`process ${pid} starts no child`)
     const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
     if (child) return Number(child)
     Bun.sleepSync(1)

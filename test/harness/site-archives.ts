@@ -8,6 +8,7 @@ import { deployments } from '../../src/db/tables.ts'
 import { desired } from '../../src/node/desired-states.ts'
 import { newDirectory } from './directory.ts'
 import type { Panel } from './panel.ts'
+import { DEADLINE_MS } from './until.ts'
 
 /** An archive with these files, made by GNU tar. */
 export function archiveOf(files: Record<string, string>): Buffer {
@@ -50,10 +51,12 @@ export function deployTo(panel: Panel, site: Target, archive: Buffer, number: nu
 
 /** Waits for the end of a deployment. */
 export async function endOf(panel: Panel, deploymentId: number): Promise<string> {
+  const deadline = performance.now() + DEADLINE_MS
   for (;;) {
     const change = panel.services.commits.next(AbortSignal.timeout(1000))
     const row = (await panel.services.store.read.select().from(deployments)).find(({ id }) => id === deploymentId)
     if (row && !['unpacking', 'ready'].includes(row.status)) return row.status
+    if (performance.now() > deadline) throw new Error(`deployment ${deploymentId} stays ${row?.status}`)
     await change
   }
 }

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { outputOf, stopped } from './program.ts'
 import { workaroundEnvironment } from './workarounds.ts'
 
 /** Some containers have it and don't let it. */
@@ -134,8 +135,8 @@ async function attach(pid: number, settings: string[], { isWhole = true } = {}):
   await attached.promise
   if (child.exitCode !== null) throw new Error(`strace ended: ${said}`)
   return async () => {
-    child.kill('SIGTERM')
-    await Promise.all([child.exited, listening])
+    await stopped(child, 'strace')
+    await listening
   }
 }
 
@@ -146,7 +147,6 @@ async function strace(settings: string[], command: string[], { cwd, environment 
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  await child.exited
+  const { stdout, stderr } = await outputOf(child, `strace of ${command.join(' ')}`)
   return { exitCode: child.exitCode, stdout, stderr }
 }

@@ -14,6 +14,8 @@ import { join } from 'node:path'
 import type { UnpackResult } from '../../src/unpack/result.ts'
 import { install } from './binary.ts'
 import { newDirectory } from './directory.ts'
+import { outputOf } from './program.ts'
+import { DEADLINE_MS } from './until.ts'
 
 export type Unpacking = Awaited<ReturnType<typeof startUnpacking>>
 
@@ -45,11 +47,8 @@ export async function startUnpacking() {
       stdout: 'pipe',
       stderr: 'pipe',
     })
-    const [stdout, stderr, exitCode] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ])
+    // The unpacker's own limit comes first.
+    const { stdout, stderr, exitCode } = await outputOf(child, 'ncp unpack', maxSeconds * 1000 + DEADLINE_MS)
     peakBytes = child.resourceUsage()?.maxRSS ?? 0
     if (!/^[^\n]+\n$/.test(stdout)) throw new Error(`not one line: ${stdout}${stderr}`)
     const result: UnpackResult = JSON.parse(stdout)

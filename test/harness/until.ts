@@ -1,7 +1,7 @@
 /** Waits for what happens by itself, in this process or in another. */
 
 /** Far above what any step takes: it ends a test that hangs and decides nothing else. */
-export const DEADLINE_MS = 100_000
+export const DEADLINE_MS = 60_000
 
 /** Waits until `condition` gives something. @throws Error when the deadline passes first */
 export async function until<T>(
@@ -12,7 +12,7 @@ export async function until<T>(
   for (;;) {
     const result = await condition()
     if (result !== undefined && result !== false) return result
-    if (performance.now() > deadline) throw new Error(`gave up waiting for ${what}`)
+    if (performance.now() > deadline) throw new Error(`gave up waiting for ${what} after ${DEADLINE_MS} ms`)
     await Bun.sleep(5)
   }
 }

@@ -8,6 +8,7 @@ import { createLog, type LogLevel } from '../../src/log/log.ts'
 import { openLogSink } from '../../src/log/sink.ts'
 import { createTestClock } from '../harness/clock.ts'
 import { newDirectory } from '../harness/directory.ts'
+import { until } from '../harness/until.ts'
 
 const START = Date.UTC(2026, 10, 30, 12, 34, 56, 789)
 const served: ServedRequest = {
@@ -144,7 +145,7 @@ describe('requests', () => {
 
   test('are written by a timer when there is only one', async () => {
     open().log.request(served, 'info')
-    while (written() === '') await Bun.sleep(20)
+    await until('the line', () => written() !== '')
     expect(lines()).toHaveLength(1)
   })
 })

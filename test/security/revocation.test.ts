@@ -13,6 +13,7 @@ import { keepRows } from '../harness/database.ts'
 import { useMailingPanel } from '../harness/mailing-panel.ts'
 import { exampleBody, type Operation, operationsOf } from '../harness/operations.ts'
 import { type Customer, PASSWORD } from '../harness/panel.ts'
+import { until } from '../harness/until.ts'
 
 type Kind = 'JWT' | 'API key'
 type User = Customer & { sessionId: number; key: string; keyId: number }
@@ -281,10 +282,6 @@ function take(taking: Taking, asked: Asked): void {
   other.run(taking.sql(asked))
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await Bun.sleep(1)
-}
-
 /** The right goes when the headers and half of the body are there. */
 async function sendInHalves(taking: Taking, asked: Asked): Promise<Refusal> {
   const bytes = Buffer.from(asked.body ?? '')
@@ -301,7 +298,7 @@ async function sendInHalves(taking: Taking, asked: Asked): Promise<Refusal> {
     }).map(([name, value]) => `${name}: ${value}\r\n`)
     connection.write(`${asked.operation.method} ${asked.path} HTTP/1.1\r\n${headers.join('')}\r\n`)
     connection.write(bytes.subarray(0, half))
-    await until(() => admitted > before)
+    await until('its admission', () => admitted > before)
     take(taking, asked)
     const answer = connection.answer()
     connection.write(bytes.subarray(half))
@@ -322,7 +319,7 @@ async function sendIntoQueue(taking: Taking, asked: Asked): Promise<Refusal> {
     answered = refusal
     return refusal
   })
-  await until(() => queued > before || answered !== undefined)
+  await until('its place in the queue', () => queued > before || answered !== undefined)
   other.run('COMMIT')
   return answered ?? answer
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createOutbound, type Outbound } from '../../../src/http/outbound.ts'
 import { pebbleIsInstalled, startDns } from '../../harness/authority.ts'
+import { outputOf } from '../../harness/program.ts'
 
 setDefaultTimeout(60_000)
 
@@ -90,7 +91,7 @@ describe.skipIf(!pebbleIsInstalled)('the door', () => {
       env: { PATH: process.env.PATH, HTTP_PROXY: url, http_proxy: url, HTTPS_PROXY: url, ALL_PROXY: url },
       stdout: 'pipe',
     })
-    expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject([{ status: 200, body: 'here' }])
+    expect(JSON.parse((await outputOf(child, 'the request')).stdout)).toMatchObject([{ status: 200, body: 'here' }])
     expect(proxied).toEqual([])
     await proxy.stop(true)
   })

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { type Installation, install } from '../../harness/binary.ts'
+import { outputOf } from '../../harness/program.ts'
 import { canTrace } from '../../harness/strace.ts'
 import { workaroundEnvironment } from '../../harness/workarounds.ts'
 
@@ -36,11 +37,7 @@ describe.skipIf(!canTrace)('a sync of a growing backup that fails', () => {
         stderr: 'pipe',
       },
     )
-    const [stdout, stderr, exitCode] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ])
+    const { stdout, stderr, exitCode } = await outputOf(child, 'ncp backup create')
     expect([exitCode, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^ncp: the backup could not be written to the disk: EIO/)
     expect(readdirSync(here.inData('backups'))).toEqual([])

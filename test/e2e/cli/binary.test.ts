@@ -6,8 +6,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeF
 import { connect, createServer } from 'node:net'
 import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
-import { type Installation, install, type Output, type RunningBinary } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { PASSWORD } from '../../harness/panel.ts'
+import { type Output, stopped } from '../../harness/program.ts'
 import { until } from '../../harness/until.ts'
 import { disableWorkarounds } from '../../harness/workarounds.ts'
 
@@ -425,8 +426,7 @@ describe('a start', () => {
       )
     })
     expect(livez).toBe(200)
-    child.kill('SIGTERM')
-    expect(await child.exited).toBe(0)
+    expect(await stopped(child, 'the panel')).toBe(0)
     expect(await new Response(child.stderr).text()).not.toContain('EPIPE')
   })
 

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
+import { outputOf } from '../../harness/program.ts'
 import { until } from '../../harness/until.ts'
 
 // A first run compiles the binary.
@@ -45,7 +46,7 @@ async function bash(script: string): Promise<string> {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr] = await Promise.all([new Response(shell.stdout).text(), new Response(shell.stderr).text()])
+  const { stdout, stderr } = await outputOf(shell, 'the pasted lines')
   expect(stderr).toBe('')
   return stdout
 }

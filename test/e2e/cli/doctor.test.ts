@@ -18,6 +18,7 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { ownCertificate } from '../../../src/tls/certificate.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 import { freePort } from '../../harness/port.ts'
+import { stopped } from '../../harness/program.ts'
 import { installed, PROXY_PATH } from '../../harness/proxies.ts'
 import { startSmtp } from '../../harness/smtp.ts'
 import { until } from '../../harness/until.ts'
@@ -298,8 +299,7 @@ http {
     expect(of('proxy')).toEqual([
       expect.objectContaining({ status: 'ok', message: expect.stringContaining('through a proxy on this machine') }),
     ])
-    nginx.kill()
-    await nginx.exited
+    await stopped(nginx, 'nginx')
     await panel.stop()
   },
 )

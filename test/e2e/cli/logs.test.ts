@@ -69,8 +69,10 @@ describe('a request', () => {
   test('is also logged when it is refused before routing', async () => {
     const refused = await lineOf(await panel.send('GET', '/auth/me', { as: 'nonsense' }))
     expect(refused).toMatchObject({ status: 401, userId: null, credential: 'none', rejected: 'unknown' })
-    let last = await panel.send('GET', '/nowhere')
-    while (last.status !== 429) last = await panel.send('GET', '/nowhere')
+    const last = await until('the refusal', async () => {
+      const answer = await panel.send('GET', '/nowhere')
+      return answer.status === 429 && answer
+    })
     expect(await lineOf(last)).toMatchObject({ status: 429, route: 'none' })
   })
 

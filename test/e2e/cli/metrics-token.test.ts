@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
+import { outputOf } from '../../harness/program.ts'
 import { sendRaw } from '../../harness/raw.ts'
 import { until } from '../../harness/until.ts'
 
@@ -37,7 +38,7 @@ async function statusFromElsewhere(...lines: string[]): Promise<string> {
   const child = Bun.spawn(['curl', '-s', '--interface', from, '-o', '/dev/null', '-w', '%{http_code}', ...lines, url], {
     stdout: 'pipe',
   })
-  return new Response(child.stdout).text()
+  return (await outputOf(child, 'curl')).stdout
 }
 
 test('is sent by Prometheus in a scrape, which then gets the metrics, even beyond loopback', async () => {

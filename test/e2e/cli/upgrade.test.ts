@@ -17,8 +17,9 @@ import { version } from '../../../package.json' with { type: 'json' }
 import { run } from '../../../src/cli/run.ts'
 import { type Installation, install } from '../../harness/binary.ts'
 import { checkOut } from '../../harness/checkout.ts'
+import { outputOf } from '../../harness/program.ts'
 import { type Call, canTrace, killBefore, traceChanges } from '../../harness/strace.ts'
-import { until } from '../../harness/until.ts'
+import { DEADLINE_MS, until } from '../../harness/until.ts'
 
 setDefaultTimeout(180_000)
 
@@ -96,8 +97,7 @@ async function upgrade(...args: string[]) {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { exitCode: await child.exited, stdout, stderr }
+  return outputOf(child, `ncp upgrade ${args.join(' ')}`, 2 * DEADLINE_MS)
 }
 
 const origin = () => /^ncp listens on ([^,]+),/m.exec(here.read('out'))?.[1] ?? 'nowhere'

@@ -3,8 +3,9 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { TOTP } from 'otpauth'
-import { type Installation, install, type Output, type RunningBinary } from '../../harness/binary.ts'
+import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { PASSWORD } from '../../harness/panel.ts'
+import type { Output } from '../../harness/program.ts'
 
 // A first run compiles the binary.
 setDefaultTimeout(600_000)

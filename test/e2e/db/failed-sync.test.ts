@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { ended } from '../../harness/program.ts'
 import { canTrace, failSyncs, watchCalls } from '../../harness/strace.ts'
 import { until } from '../../harness/until.ts'
 
@@ -58,7 +59,7 @@ async function start(...args: string[]) {
       return stop
     },
     async ended(): Promise<number> {
-      await child.exited
+      await ended(child, 'the store')
       await listening
       return child.exitCode ?? -1
     },

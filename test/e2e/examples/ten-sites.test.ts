@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
+import { outputOf } from '../../harness/program.ts'
 
 // Dozens of short programs, on a machine that does other things besides.
 setDefaultTimeout(600_000)
@@ -50,8 +51,7 @@ async function run(domain: string, as = key) {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { exitCode: await child.exited, stdout, stderr }
+  return outputOf(child, 'the example')
 }
 
 async function domains(): Promise<string[]> {

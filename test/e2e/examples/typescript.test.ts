@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Customer, type Panel, startPanel } from '../../harness/panel.ts'
+import { outputOf } from '../../harness/program.ts'
 
 // The first test installs the example's packages.
 setDefaultTimeout(600_000)
@@ -55,8 +56,7 @@ async function bun(...args: string[]) {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { exitCode: await child.exited, stdout, stderr }
+  return outputOf(child, `bun ${args.join(' ')}`)
 }
 
 const build = () => bun('run', '--bun', 'build')

@@ -115,7 +115,12 @@ test('SIGTERM ends an open stream of events, which has been silent for longer th
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   // A comment every ten seconds; after fifteen without a byte the listener would have closed the connection.
-  while (text.split(':\n\n').length < 3) text += (await reader.read()).value
+  while (text.split(':\n\n').length < 3) {
+    const { done, value } = await reader.read()
+    // Reading on would never end, and no limit of a test would end it.
+    if (done) throw new Error(`the stream has ended: ${text}`)
+    text += value
+  }
   panel.signal('SIGTERM')
   for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value
   expect(text).toMatch(/event: end\ndata: \{"reason":"stopping",.*\}\n\n$/)

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Installation, install, type RunningBinary } from '../../harness/binary.ts'
 import { freePort } from '../../harness/port.ts'
+import { stopped } from '../../harness/program.ts'
 import { type Asked, ask, CLIENT, commandOf, installed, PROXY_PATH, type ProxyName } from '../../harness/proxies.ts'
 import { until } from '../../harness/until.ts'
 
@@ -30,8 +31,7 @@ beforeAll(async () => {
   token = (await panel.login('admin@localhost', here.adminPassword())).data.token
 })
 afterEach(async () => {
-  proxy?.kill()
-  await proxy?.exited
+  if (proxy) await stopped(proxy, 'the proxy')
 })
 afterAll(() => here.remove())
 
@@ -172,8 +172,7 @@ describe('nginx', () => {
     const port = await start('nginx', withPort)
     expect(await clientOf('/auth/sessions', () => ask(port, '/api/v1/auth/sessions'))).toBe(CLIENT)
     const chained = block('nginx').replace('$proxy_add_x_forwarded_for', '"$http_x_forwarded_for:50001, 127.0.0.8:443"')
-    proxy?.kill()
-    await proxy?.exited
+    if (proxy) await stopped(proxy, 'the proxy')
     const next = await start('nginx', chained)
     const gateway = { headers: { 'x-forwarded-for': '203.0.113.7' } }
     expect(await clientOf('/auth/sessions', () => ask(next, '/api/v1/auth/sessions', gateway))).toBe('203.0.113.7')
