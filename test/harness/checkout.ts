@@ -26,7 +26,9 @@ export type Checkout = ReturnType<typeof checkOut>
 export function checkOut(directory: string) {
   mkdirSync(directory, { recursive: true })
   for (const source of SOURCES) cpSync(join(REPOSITORY, source), join(directory, source), { recursive: true })
-  run(['cp', '-al', join(REPOSITORY, 'node_modules'), directory])
+  // By links, or as copies where the folder is on another file system.
+  const modules = [join(REPOSITORY, 'node_modules'), directory]
+  run(['sh', '-c', 'cp -al "$@" 2>/dev/null || cp -a "$@"', 'sh', ...modules])
 
   return {
     directory,
