@@ -45,7 +45,9 @@ export type Visit = {
 }
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS, timeout: BROWSER_TIMEOUT_MS })
+  // In the C locale, which a machine without settings has, it reads no file whose name is not ASCII.
+  const env = { ...process.env, LC_ALL: 'C.UTF-8' }
+  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS, timeout: BROWSER_TIMEOUT_MS, env })
 }
 
 /** Serves a panel a second time, as `ncp serve` does: over TLS, with the certificate that it makes for itself. */
