@@ -7,6 +7,7 @@ import { stepsOf } from '../../agent/setup/setup.ts'
 import { hasSystemd, WEB_UNIT } from '../../agent/setup/systemd.ts'
 import { webServerPid } from '../../agent/web/running.ts'
 import { type Finding, failed, ok, orOk, warning } from './finding.ts'
+import { checkNodeSystem } from './node-system.ts'
 
 /** What the configuration of the web server asks for. */
 const OPEN_FILES = 65_536
@@ -19,7 +20,12 @@ export function checkNode(layout: NodeLayout): Finding[] {
     .map(({ what, state, advice }) =>
       state === 'blocked' ? failed(what, advice) : failed(`${what} is not as set-up leaves it`, 'ncp node setup'),
     )
-  return [...orOk(open, "everything is as 'ncp node setup' leaves it"), ...checkWebServer(layout), checkLinks(layout)]
+  return [
+    ...orOk(open, "everything is as 'ncp node setup' leaves it"),
+    ...checkWebServer(layout),
+    checkLinks(layout),
+    ...checkNodeSystem(layout),
+  ]
 }
 
 function checkWebServer(layout: NodeLayout): Finding[] {

@@ -10,31 +10,26 @@ const configurationOf = (
 ) => webConfiguration({ layout: nodeLayout(), version, refusesLinks: 'mount', hasIpv6: true, ...options })
 
 describe('HTTP/2', () => {
-  const below: NginxVersion[] = [
+  test.each<NginxVersion>([
     [1, 22, 1],
     [1, 25, 0],
     [0, 99, 99],
-  ]
-  const from: NginxVersion[] = [
+  ])('is a parameter of listen in %d.%d.%d', (major, minor, patch) => {
+    const text = configurationOf([major, minor, patch])
+    expect(text).toContain('listen 443 ssl http2 default_server')
+    expect(text).not.toContain('http2 on;')
+  })
+
+  test.each<NginxVersion>([
     [1, 25, 1],
     [1, 26, 0],
     [1, 30, 0],
     [2, 0, 0],
-  ]
-  for (const version of below) {
-    test(`is a parameter of listen in ${version.join('.')}`, () => {
-      const text = configurationOf(version)
-      expect(text).toContain('listen 443 ssl http2 default_server')
-      expect(text).not.toContain('http2 on;')
-    })
-  }
-  for (const version of from) {
-    test(`is a directive in ${version.join('.')}`, () => {
-      const text = configurationOf(version)
-      expect(text).toContain('listen 443 ssl default_server')
-      expect(text).toContain('http2 on;')
-    })
-  }
+  ])('is a directive in %d.%d.%d', (major, minor, patch) => {
+    const text = configurationOf([major, minor, patch])
+    expect(text).toContain('listen 443 ssl default_server')
+    expect(text).toContain('http2 on;')
+  })
 })
 
 test('the version is read from what nginx writes', () => {

@@ -110,6 +110,7 @@ describe('ncp doctor', () => {
     await using machine = await startNodeMachine()
     expect((await doctor(machine)).checks).toEqual([])
     await ncp(machine, ['node', 'setup'])
+    await machine.bash('echo ada:100000:65536 >/etc/subuid; echo bob:165536:65536 >/etc/subgid.later; : >/etc/subgid')
     const stopped = await doctor(machine)
     expect([stopped.exitCode, stopped.checks.map(({ status, message }) => `${status}: ${message}`)]).toEqual([
       1,
@@ -117,6 +118,8 @@ describe('ncp doctor', () => {
         "ok: everything is as 'ncp node setup' leaves it",
         'failed: the web server does not run',
         'ok: links of customers are refused by the kernel',
+        `ok: the file system of ${layout.sites} has access control lists`,
+        'ok: nobody else may act as the users of customers',
       ],
     ])
 
@@ -126,7 +129,10 @@ describe('ncp doctor', () => {
       `ulimit -n 1024; exec env -i /usr/sbin/nginx -e stderr -c ${layout.webConfiguration} -g 'daemon off;'`,
     ])
     await until('nginx', async () => (await machine.run(['curl', '-s', 'http://127.0.0.1/'])).exitCode === 0)
-    await machine.bash(`chmod 755 ${layout.names}; umount -l ${layout.view}`)
+    const uses = async () => (await doctor(machine)).checks.find(({ message }) => message.includes('configuration'))
+    expect((await uses())?.message).toBe('the web server uses its present configuration')
+    await machine.bash(`touch -d '+1 minute' ${layout.webConfiguration}; mv /etc/subgid.later /etc/subgid
+      chmod 755 ${layout.names}; umount -l ${layout.view}; mount -t ramfs none ${layout.staging}`)
     const { exitCode, checks } = await doctor(machine)
     expect(exitCode).toBe(1)
     expect(checks.map(({ status, message, next }) => `${status}: ${message} → ${next}`)).toEqual([
@@ -136,6 +142,11 @@ describe('ncp doctor', () => {
       expect.stringMatching(/^ok: the web server runs \(process \d+\) → null$/),
       expect.stringMatching(/^warning: the web server may open only 1024 files → ulimit -n 65536$/),
       'warning: links of customers are refused by the web server, at twice the work a request → use Linux 5.10 or newer',
+      expect.stringContaining(`failed: the file system of ${layout.sites} has no access control lists`),
+      expect.stringMatching(
+        /^warning: the web server still uses the configuration from before the last change → kill -HUP \d+$/,
+      ),
+      "warning: /etc/subgid: bob may act as the numbers 165536 to 231071, which are customers' from 200000 on → usermod --del-subgids 165536-231071 bob",
     ])
   })
 })
