@@ -26,5 +26,9 @@ export function createOutboundFilter(allow: readonly string[]) {
 
   /** @param own addresses of this machine, which only the operator can permit */
   return (address: string, own: readonly string[] = []): boolean =>
-    isAllowed(address) || (isGlobalUnicast(address) && !own.includes(address))
+    isAllowed(address) || (isGlobalUnicast(address) && !own.some((one) => isSame(one, address)))
 }
+
+/** IPv4 written as IPv6 leads to the same machine. */
+const isSame = (one: string, other: string): boolean =>
+  ipaddr.isValid(one) && ipaddr.process(one).toString() === ipaddr.process(other).toString()

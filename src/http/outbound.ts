@@ -62,11 +62,11 @@ export function createOutbound({ allow, dnsServers }: OutboundOptions) {
      */
     async getFromEach({ host, port, path, mayBeHere }: Target): Promise<Reached[]> {
       if (port !== 80 && port !== 443 && port < 1024) throw new OutboundError(`port ${port} is not permitted`)
-      const addresses = (await resolve(host)).slice(0, MAX_ADDRESSES)
+      const addresses = await resolve(host)
       const own = mayBeHere ? [] : ownAddresses()
       const refused = addresses.find((address) => !permits(address, own))
       if (refused !== undefined) throw new OutboundError(`${host} leads to ${refused}, which is not a public address`)
-      return Promise.all(addresses.map((address) => get(address, { host, port, path })))
+      return Promise.all(addresses.slice(0, MAX_ADDRESSES).map((address) => get(address, { host, port, path })))
     },
   }
 }

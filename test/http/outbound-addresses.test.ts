@@ -84,5 +84,7 @@ test('the operator permits what is not public, and an address of this machine', 
     false,
   ])
   expect(permits('8.8.8.8', ['8.8.8.8'])).toBeFalse()
+  expect(permits('::ffff:8.8.8.8', ['8.8.8.8'])).toBeFalse()
+  expect(permits('2606:4700:0::1111', ['2606:4700::1111'])).toBeFalse()
   expect(permits('10.1.2.3', ['10.1.2.3'])).toBeTrue()
 })

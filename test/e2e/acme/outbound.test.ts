@@ -56,6 +56,9 @@ describe.skipIf(!pebbleIsInstalled)('the door', () => {
       'mixed.example.com leads to 10.0.0.1, which is not a public address',
     )
     await expect(ask(strict, 'usual.example.com')).rejects.toThrow('usual.example.com leads to 127.0.0.1, which is')
+    const many = Array.from({ length: 40 }, (_, index) => `127.0.0.${index + 1}`)
+    await dns.setAddresses('many.example.com', { a: [...many, '10.0.0.1'] })
+    await expect(ask(open, 'many.example.com')).rejects.toThrow('many.example.com leads to 10.0.0.1, which is not')
     expect(requests).toHaveLength(before)
   })
 
