@@ -15,7 +15,7 @@ export const layers = ['core', 'technical', 'service', 'http', 'routes', 'module
 export type Layer = (typeof layers)[number]
 
 const technical = new Set(
-  'agent backup config crypto data-directory.ts db jobs limiter log mail metrics node settings site-logs system threads.ts unpack'.split(
+  'agent backup client config crypto data-directory.ts db jobs limiter log mail metrics node settings site-logs system threads.ts unpack'.split(
     ' ',
   ),
 )
@@ -69,6 +69,7 @@ export const rooms = [
   'settings',
   'backup',
   'unpack',
+  'client',
   'agent',
   'http',
   'docs',

@@ -12,6 +12,10 @@ const EXIT_STATUS = [
   ['2', 'invalid command line'],
   ['3', 'invalid configuration'],
   ['4', 'the disk lost data that was written to it; the log says what to do'],
+  ['5', 'login, deploy, sites, logs: the panel refused'],
+  ['6', 'deploy: the deployment failed; the site serves what it served before'],
+  ['7', 'deploy: the site does not serve it yet; the panel goes on'],
+  ['8', 'login, deploy, sites, logs: the panel cannot be reached, or is busy'],
 ] as const
 
 const SIGNALS = [
@@ -25,6 +29,7 @@ const SIGNALS = [
 const FILES = [
   ['/etc/ncp/ncp.toml', 'settings, unless --config or NCP_CONFIG names another file'],
   ['/var/lib/ncp', 'data of a panel that systemd runs'],
+  ['~/.config/ncp/profiles.toml', 'panels and API keys that ncp login has saved'],
 ] as const
 
 export function addManual(program: Command): void {

@@ -1,6 +1,7 @@
 /** The command line: registers the commands, and maps failures to exit codes. */
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json' with { type: 'json' }
+import { ClientFailure } from '../client/failures.ts'
 import { ConfigError } from '../config/load.ts'
 import { printableLines } from '../core/printable.ts'
 import { isLostDisk } from '../db/failures.ts'
@@ -11,11 +12,13 @@ import { addBackup } from './backup.ts'
 import { addCert } from './cert.ts'
 import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
+import { addDeploy } from './deploy.ts'
 import { addDoctor } from './doctor.ts'
-import { exitCode } from './exit.ts'
+import { clientExitCodes, exitCode } from './exit.ts'
 import { explain } from './explain.ts'
 import { addHealth } from './health.ts'
 import { addKey } from './key.ts'
+import { addLogin } from './login.ts'
 import { addManual } from './manual.ts'
 import { addMigrate } from './migrate.ts'
 import { addNode } from './node.ts'
@@ -23,6 +26,8 @@ import { addOpenApi } from './openapi.ts'
 import { ignoreClosedOutput, print, printError } from './output.ts'
 import { addServe } from './serve.ts'
 import { addSession } from './session.ts'
+import { addLogs } from './site-logs.ts'
+import { addSites } from './sites.ts'
 import { addSystemd } from './systemd.ts'
 import { addUpgrade } from './upgrade.ts'
 import { addUser } from './user.ts'
@@ -55,6 +60,10 @@ export async function run(args: readonly string[]): Promise<number> {
   addCert(program)
   addSystemd(program)
   addUpgrade(program)
+  addLogin(program)
+  addDeploy(program)
+  addSites(program)
+  addLogs(program)
   addCompletion(program)
   addManual(program)
   addOpenApi(program)
@@ -72,6 +81,7 @@ export async function run(args: readonly string[]): Promise<number> {
     // Commander has already said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage
     printError(`ncp: ${explain(error)}`)
+    if (error instanceof ClientFailure) return clientExitCodes[error.kind]
     if (isLostDisk(error)) exitAtOnce(exitCode.disk)
     return error instanceof ConfigError ? exitCode.configuration : exitCode.failed
   }

@@ -1,5 +1,7 @@
 /** Reads the configuration: default < file < environment < flag. The only file that reads the environment. */
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { type ConfigFile, readConfigFile } from './file.ts'
 import { withLabels } from './labels.ts'
 import { contradictions, inOrder, unknownKeys, unknownVariables } from './mistakes.ts'
@@ -87,6 +89,19 @@ export function resolveSettings(
   mistakes.push(...contradictions(configOf(resolved), (key) => resolved.find((setting) => setting.key === key)?.line))
   if (mistakes.length > 0) throw new ConfigError(inOrder(mistakes))
   return resolved
+}
+
+/** What tells a command of the client which panel it talks to. An empty variable, as CI has for a missing secret, is none. */
+export function readClientEnvironment(environment: Environment = process.env) {
+  const { NCP_URL, NCP_KEY, NCP_KEY_FILE, NCP_FINGERPRINT, XDG_CONFIG_HOME = '' } = environment
+  return {
+    url: NCP_URL || undefined,
+    key: NCP_KEY || undefined,
+    keyFile: NCP_KEY_FILE || undefined,
+    fingerprint: NCP_FINGERPRINT || undefined,
+    // XDG Base Directory Specification: a relative path is to be ignored.
+    configHome: isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config'),
+  }
 }
 
 /** What a service manager tells the processes that it starts (sd_notify(3), sd_watchdog_enabled(3)). */

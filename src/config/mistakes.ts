@@ -19,11 +19,14 @@ export function inOrder(mistakes: readonly Mistake[]): string[] {
   return [...new Set(sorted.map(({ text }) => text))]
 }
 
+/** For the commands of the client; a shell that has them may run a panel too. */
+const OF_CLIENT = ['NCP_URL', 'NCP_KEY', 'NCP_KEY_FILE', 'NCP_FINGERPRINT']
+
 /** A mistyped variable must not leave a limit at its default unnoticed. */
 export function unknownVariables(environment: Environment): Mistake[] {
   const known = Object.values(schema).flatMap(({ env, secret }) => (secret ? [env, `${env}_FILE`] : [env]))
   return Object.keys(environment)
-    .filter((name) => name.startsWith('NCP_') && name !== 'NCP_CONFIG' && !known.includes(name))
+    .filter((name) => name.startsWith('NCP_') && name !== 'NCP_CONFIG' && ![...known, ...OF_CLIENT].includes(name))
     .map((name) => ({ text: `${name}: is not a known setting${meant(name, known)}` }))
 }
 

@@ -248,3 +248,8 @@ describe('is refused:', () => {
     expect(problems(environment).join()).not.toContain('s3cret-value')
   })
 })
+
+test('what tells the client of a panel is no setting, and no mistake: a shell that has it may run a panel too', () => {
+  const variables = { NCP_URL: 'x', NCP_KEY: 'x', NCP_KEY_FILE: 'x', NCP_FINGERPRINT: 'x' }
+  expect(loadConfig({}, variables)).toEqual(loadConfig({}, {}))
+})

@@ -36,11 +36,11 @@ test('every link within the project leads to a file, and to a heading in it', ()
 
 test('every setting that a page names exists', () => {
   const settings = Object.values(schema).flatMap(({ env }) => [env, `${env}_FILE`])
-  // The place of the file that holds the settings; what the tests read; what an example takes.
+  // The place of the file that holds the settings; what the tests read; what the client and the examples take.
   const others = [
     'NCP_CONFIG',
     ...['NCP_AUDIT_REPORTS', 'NCP_FUZZ_SECONDS', 'NCP_FUZZ_SEED', 'NCP_TEST_KILLS'],
-    ...['NCP_URL', 'NCP_KEY'],
+    ...['NCP_URL', 'NCP_KEY', 'NCP_KEY_FILE', 'NCP_FINGERPRINT'],
   ]
   const named = pages.flatMap((page) => textOf(page).match(/\bNCP_[A-Z_]*[A-Z]\b/g) ?? [])
   expect(new Set(named).size).toBeGreaterThan(30)

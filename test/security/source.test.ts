@@ -23,6 +23,8 @@ const OUTBOUND = [
   'src/agent/panel-client.ts',
   'src/agent/prove.ts',
   'src/cli/doctor/public-url.ts',
+  // The panel that its user names.
+  'src/client/panel.ts',
   'src/http/outbound.ts',
   'src/tls/acme/client.ts',
 ]
