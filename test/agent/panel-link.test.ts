@@ -275,6 +275,33 @@ describe('a server that answers', () => {
     expect(asked).toBe(1)
   })
 
+  test('with other rules for logs is heard, once', async () => {
+    const siteLogs = { days: 14, short_addresses: false }
+    const data = {
+      installation_id: 'a',
+      epoch: 'b',
+      revision: 7,
+      subscriptions: [],
+      has_more: false,
+      site_logs: siteLogs,
+    }
+    answer = () => Response.json({ data, error: null, message: '' })
+    const link = linkTo({ socket: path })
+    expect((await link.changesAfter(7)).siteLogs).toEqual({ days: 14, shortAddresses: false })
+    asked = 0
+    const enough = new AbortController()
+    const waiting = link.waitForChange(7, enough.signal)
+    await until('the question', () => asked > 0)
+    await nextTurn()
+    enough.abort()
+    await waiting
+    siteLogs.short_addresses = true
+    await link.waitForChange(7, new AbortController().signal)
+    expect(asked).toBe(2)
+    expect((await link.changesAfter(7)).siteLogs).toEqual({ days: 14, shortAddresses: true })
+    expect(asked).toBe(2)
+  })
+
   test('nothing at all ends with the process', async () => {
     answer = () => new Promise(() => {})
     const link = linkTo({ socket: path })

@@ -50,10 +50,9 @@ export const trafficPaths = ({ webLogs }: Pick<NodeLayout, 'webLogs'>) => ({
 
 export type Traffic = ReturnType<typeof createTraffic>
 
-/** @throws Error where what was saved cannot be read */
 export function createTraffic({ layout, placeOf, history, link, reopen, clock, log }: TrafficOptions) {
   const paths = trafficPaths(layout)
-  const { places, usage: counted, rules: told } = readJson<Partial<Saved>>(paths.saved) ?? {}
+  const { places, usage: counted, rules: told } = readSaved()
   const usage = createHourlyUsage(counted)
   let rules = told ?? FIRST_RULES
   const unfinished = createUnfinished(paths.unfinished)
@@ -69,7 +68,26 @@ export function createTraffic({ layout, placeOf, history, link, reopen, clock, l
   let ofNone = 0
   let unreadable = 0
 
+  function readSaved(): Partial<Saved> {
+    try {
+      return readJson<Saved>(paths.saved) ?? {}
+    } catch (err) {
+      log.error({ err, path: paths.saved }, 'how far the web log was read is unknown: what is there is read again')
+      return {}
+    }
+  }
+
   const save = () => writeJson(paths.saved, { places: webLog.places(), usage: usage.state(), rules } satisfies Saved)
+
+  async function filesFor(siteIds: Iterable<number>, now: number): Promise<string[]> {
+    const files: string[] = []
+    for (const siteId of siteIds) {
+      // Where that fails, appending does, and says so.
+      const file = await writer.fileFor(siteId, 'access', now).catch(() => undefined)
+      if (file !== undefined) files.push(file)
+    }
+    return files
+  }
 
   async function append(lines: ReadonlyMap<number, string>, now: number): Promise<void> {
     for (const [siteId, text] of lines) {
@@ -85,12 +103,7 @@ export function createTraffic({ layout, placeOf, history, link, reopen, clock, l
   async function splitChunk({ place, text, end }: Chunk): Promise<void> {
     const now = clock.now()
     const split = splitLines(text, { siteAt: history.siteAt, shortAddresses: rules.shortAddresses })
-    const files: string[] = []
-    for (const siteId of split.lines.keys()) {
-      const file = await writer.fileFor(siteId, 'access', now)
-      if (file !== undefined) files.push(file)
-    }
-    unfinished.begin(place, files)
+    unfinished.begin(place, await filesFor(split.lines.keys(), now))
     await append(split.lines, now)
     place.offset = end
     for (const { siteId, at, ...request } of split.counted) usage.add(siteId, at, request)

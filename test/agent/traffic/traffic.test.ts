@@ -1,6 +1,6 @@
 /** One access log becomes those of the sites, and counts, whatever strangers put into it. */
 import { describe, expect, test } from 'bun:test'
-import { appendFileSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { trafficPaths } from '../../../src/agent/traffic/traffic.ts'
 import { CHUNK_BYTES, MAX_FILE_BYTES, previousOf, QUIET_MS } from '../../../src/agent/traffic/web-log.ts'
@@ -101,6 +101,18 @@ describe('a line', () => {
         [8, 1],
       ]),
     )
+  })
+
+  test('that cannot be written holds up no other site', async () => {
+    const world = createWorld()
+    mkdirSync(world.logs)
+    writeFileSync(join(world.logs, '7'), 'no directory')
+    world.write(lineOf(), lineOf({ h: 'b.test' }))
+    const traffic = world.start()
+    await traffic.split()
+    expect(world.urisOf(8)).toEqual(['/'])
+    await traffic.report()
+    expect(world.counted().get(7)).toBe(1)
   })
 
   test('of a site that is gone is written nowhere', async () => {
@@ -221,6 +233,16 @@ describe('an agent that is killed', () => {
         ]),
       )
     }
+  })
+
+  test('whose place cannot be read is followed by one that reads what is there', async () => {
+    const world = createWorld()
+    writeFileSync(trafficPaths(world.layout).saved, '{')
+    world.write(lineOf({ u: '/1' }))
+    await world.start().split()
+    expect(world.urisOf(7)).toEqual(['/1'])
+    await world.start().split()
+    expect(world.urisOf(7)).toEqual(['/1'])
   })
 
   test('leaves half a file of what it was about to write: nothing is taken back', async () => {
