@@ -27,6 +27,8 @@ export const EVENT_KINDS = [
   'certificate.uploaded',
   'certificate.deleted',
   'deployment.activating',
+  /** By its node, after someone has changed there what only the agent may change. */
+  'site.repaired',
 ] as const
 
 export type EventKind = (typeof EVENT_KINDS)[number]

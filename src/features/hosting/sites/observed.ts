@@ -82,8 +82,19 @@ export function createTakeReport({ writeAs, clock, recordEvent, takeUsage, logRe
       return row.isDeleting
     }
     // Late, and no mistake of the node.
-    if (report.generation >= row.observedGeneration && !row.isDeleting) await observe(tx, row, report)
+    if (report.generation >= row.observedGeneration && !row.isDeleting) {
+      await noteRepairs(tx, row, report)
+      await observe(tx, row, report)
+    }
     return true
+  }
+
+  /** The site is served as before: nothing else would tell of them. */
+  async function noteRepairs(tx: Queries, { id, subscriptionId }: SiteRow, report: SiteReport): Promise<void> {
+    const repaired = 'repaired' in report ? (report.repaired ?? []) : []
+    if (repaired.length === 0) return
+    const site = { id, subscriptionId, generation: report.generation }
+    await recordEvent(tx, { site, kind: 'site.repaired', details: { repaired }, at: clock.now() })
   }
 
   async function observe(tx: Queries, row: SiteRow, report: Exclude<SiteReport, { state: 'removed' }>): Promise<void> {

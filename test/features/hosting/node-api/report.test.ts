@@ -35,6 +35,18 @@ describe('a report', () => {
     expect(storedRows(panel)).toEqual(before)
   })
 
+  test('of what was put right is an event of the site, once, for its customer too', async () => {
+    const place = await newSite(one)
+    const repaired = ['/srv/ncp/www/a.example']
+    await one.report({ sites: [serving(place)] })
+    await one.report({ sites: [{ ...serving(place), repaired }] })
+    const { data } = await panel.get<object[]>(`/sites/${place.site}/events`, place.token)
+    expect(data.slice(-2)).toMatchObject([
+      { kind: 'site.active' },
+      { kind: 'site.repaired', generation: 1, details: { repaired } },
+    ])
+  })
+
   test('of a deployment that is ready has it served, and of one that failed says why', async () => {
     const place = await newSite(one)
     const { data: first } = await deploy(place)
