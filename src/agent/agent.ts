@@ -1,5 +1,5 @@
 /** The agent of a node: pulls what is wanted from the panel, makes it so with our own nginx, and reports what it sees. */
-import { lstatSync } from 'node:fs'
+import { lstatSync, mkdirSync } from 'node:fs'
 import type { Clock } from '../core/clock.ts'
 import { closeAll } from '../core/close-all.ts'
 import { startTasks } from '../jobs/task.ts'
@@ -10,6 +10,7 @@ import { createProveCertificate } from '../node/prove-certificate.ts'
 import { createReconciler, FULL_PASS_MS } from '../node/reconcile.ts'
 import { createReleases } from '../node/releases.ts'
 import { createSiteCertificates } from '../node/site-certificates.ts'
+import { lockDirectory } from '../system/directory-lock.ts'
 import { createAccounts } from './accounts.ts'
 import { wrongField } from './checks.ts'
 import { download } from './download.ts'
@@ -47,12 +48,14 @@ export type Agent = Awaited<ReturnType<typeof startAgent>>
 const HOUR_MS = 60 * 60 * 1000
 /** systemd makes it, and only then supervises what our units start. */
 const SYSTEMD = '/run/systemd/system'
+const PRIVATE = 0o700
 
-/** @throws Error on a machine that `ncp node setup` has not prepared */
+/** @throws Error on a machine that `ncp node setup` has not prepared, or on which an agent runs already */
 export async function startAgent({ layout, link, clock, log }: AgentOptions) {
   const accounts = createAccounts()
   const web = accounts.users.named(WEB_USER)
   if (!web) throw new Error(`there is no user ${WEB_USER}: run 'ncp node setup' first`)
+  const unlock = lockNode(layout)
 
   const history = createNameHistory({ startedAt: clock.now(), blurMs: BLUR_MS })
   ensureNodeTree(layout, web, log)
@@ -161,6 +164,14 @@ export async function startAgent({ layout, link, clock, log }: AgentOptions) {
       await siteLogs.report().catch((err) => log.warn({ err }, 'requests to sites are counted later'))
     },
     /** Ends what is under way. Where nothing else supervises the web server, it ends too. */
-    stop: () => closeAll([stopTasks, reconciler.stop, siteLogs.stop, php.stop, () => webServer?.stop()]),
+    stop: () => closeAll([stopTasks, reconciler.stop, siteLogs.stop, php.stop, () => webServer?.stop(), unlock]),
   }
+}
+
+/** Two would take each other's work for someone else's changes. */
+function lockNode({ agent }: NodeLayout): () => void {
+  mkdirSync(agent, { recursive: true, mode: PRIVATE })
+  const unlock = lockDirectory(agent)
+  if (!unlock) throw new Error('another agent runs on this node already: stop it first')
+  return unlock
 }

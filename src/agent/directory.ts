@@ -28,11 +28,12 @@ export function ensureDirectory(directory: Directory): 'made' | 'mended' | undef
   if (found && !found.isDirectory()) throw new Error(`${path} is no directory`)
   if (!found) mkdirSync(path, { mode: NOBODY_ELSE })
   const hasOwner = found?.uid === uid && found.gid === gid
-  if (!hasOwner) chownSync(path, uid, gid)
   const hasAccess = users ? hasAcl(path, { mode, users }) : (found?.mode ?? 0) % 0o10000 === mode
-  const changesAccess = !found || (!hasOwnMode && !hasAccess)
+  // The owner comes last: after a kill before that, the mode is not taken for one that its owner has chosen.
+  const changesAccess = !found || (!hasAccess && !(hasOwnMode && hasOwner))
   if (changesAccess && users) setAcl(path, { mode, users })
   else if (changesAccess) chmodSync(path, mode)
+  if (!hasOwner) chownSync(path, uid, gid)
   if (!found) return 'made'
   return hasOwner && !changesAccess ? undefined : 'mended'
 }

@@ -3,6 +3,7 @@ import type { ReleaseLimits } from '../node/protocol.ts'
 import { PROGRAM } from '../threads.ts'
 import type { Limits } from '../unpack/limits.ts'
 import { type RunResult, unpack } from '../unpack/run.ts'
+import { DIES_WITH_AGENT } from './command.ts'
 import { uidOf } from './layout.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -42,7 +43,7 @@ export function unpackAsUser({
       `--nofile=${MAX_OPEN_FILES}`,
       `--nproc=${MAX_PROCESSES}`,
       // Its bounding set needs a right of the agent's to be emptied, and means nothing without new privileges.
-      ...['/usr/bin/setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all'],
+      ...[...DIES_WITH_AGENT, `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all'],
       ...PROGRAM,
     ],
   })

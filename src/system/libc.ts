@@ -12,6 +12,7 @@ const FUNCTIONS = {
   listen: { args: [i32, i32], returns: i32 },
   poll: { args: [ptr, u64, i32], returns: i32 },
   fcntl: { args: [i32, i32, i32], returns: i32 },
+  flock: { args: [i32, i32], returns: i32 },
   sendto: { args: [i32, ptr, u32, i32, ptr, u32], returns: i32 },
   getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
   setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },

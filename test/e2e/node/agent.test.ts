@@ -25,6 +25,11 @@ const pageOf = async (host: string, path = '/') => {
 /** @returns `owner:group mode` */
 const accessOf = async (path: string) => (await machine.bash(`stat -c '%U:%G %a' ${path}`)).trim()
 
+nodeTest('a second agent on a node does not start', async () => {
+  const { exitCode, stderr } = await machine.run(['ncp', 'agent'])
+  expect([exitCode, stderr]).toEqual([1, 'ncp agent: another agent runs on this node already: stop it first\n'])
+})
+
 describe('a new site', () => {
   nodeTest('is served with a page that says it waits, under every name', async () => {
     const site = await create(ada, { aliases: ['alias.example'] })
