@@ -47,9 +47,14 @@ export async function startUnpacking() {
       stdout: 'pipe',
       stderr: 'pipe',
     })
+    peakBytes = 0
+    const watch = setInterval(() => {
+      peakBytes = peakBytesOf(child.pid) ?? peakBytes
+    }, 2)
     // The unpacker's own limit comes first.
-    const { stdout, stderr, exitCode } = await outputOf(child, 'ncp unpack', maxSeconds * 1000 + DEADLINE_MS)
-    peakBytes = child.resourceUsage()?.maxRSS ?? 0
+    const { stdout, stderr, exitCode } = await outputOf(child, 'ncp unpack', maxSeconds * 1000 + DEADLINE_MS).finally(
+      () => clearInterval(watch),
+    )
     if (!/^[^\n]+\n$/.test(stdout)) throw new Error(`not one line: ${stdout}${stderr}`)
     const result: UnpackResult = JSON.parse(stdout)
     if (result.ok !== (exitCode === 0) || stderr !== '')
@@ -80,7 +85,7 @@ export async function startUnpacking() {
       }
     },
 
-    /** The most memory that the last child had. */
+    /** The most memory that the last child had, as far as was seen: every two milliseconds. */
     peakBytes: () => peakBytes,
 
     /** The release as one text for each name: its kind, its mode and what is in it. */
@@ -90,6 +95,17 @@ export async function startUnpacking() {
       rmSync(home, { recursive: true, force: true })
       await binary.remove()
     },
+  }
+}
+
+/** Of the program alone: its resource usage counts this process too, from which it was started. */
+function peakBytesOf(pid: number): number | undefined {
+  try {
+    const [, kilobytes] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+  } catch {
+    // It has ended.
+    return undefined
   }
 }
 
